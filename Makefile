@@ -1,0 +1,49 @@
+# Every target works as the first command on a machine with python3.11, pip and make.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
+ALL := cli,neural,scale,market,dev
+export MPLBACKEND := Agg
+
+.PHONY: help demo setup check test bench browser clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+
+$(VENV)/.light: pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[cli]'
+	@touch $@
+
+$(VENV)/.all: pyproject.toml requirements.lock | $(VENV)/.light
+	$(PIP) -e '.[$(ALL)]'
+	@touch $@
+
+demo: $(VENV)/.light ## a market clears, an answer with its interval, and a picture, in two minutes
+	$(BIN)/pdqs demo --out demo-out
+
+setup: $(VENV)/.all ## everything, for work on pdqs itself
+
+check: $(VENV)/.all ## style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(VENV)/.all browser ## every test
+	$(BIN)/pytest -n 2
+
+bench: $(VENV)/.all ## side-by-side timings, as ratios
+	$(BIN)/pytest benchmarks --benchmark-only --benchmark-disable-gc -q
+
+# Browser tests need a chromium; Debian has one. Without it those tests skip and say so.
+browser:
+	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && { \
+	  apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+	  echo "no chromium and no way to install it: browser tests will be skipped"; }
+
+clean: ## forget what was installed and built
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,40 @@
+"""Clearing: bids in, offers out. One file per way of doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pdqs import columns
+from pdqs.clearing.fairquery import clear_fairly
+from pdqs.clearing.greedy import clear_greedily
+from pdqs.clearing.ladder import apply, calibrate, clear_by_ladder, summarise
+from pdqs.clearing.open import clear_openly
+from pdqs.clearing.summary import BidSummary
+from pdqs.errors import InputError
+from pdqs.offers import Offers
+from pdqs.terms import Terms
+from pdqs.types import Column, Floats
+
+_WAYS: dict[str, Callable[[Floats, Terms], Offers]] = {
+    "ladder": clear_by_ladder,
+    "greedy": clear_greedily,
+    "fairquery": clear_fairly,
+    "open": clear_openly,
+}
+
+
+def clear(bids: Column, terms: Terms) -> Offers:
+    """Decide how truthfully each owner will answer and what she is paid.
+
+    >>> import pdqs
+    >>> offers = pdqs.clear([0.1, 0.2, 0.3, 0.4, 0.5], pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=2.3))
+    >>> offers.q.round(2).tolist()
+    [0.9, 0.8, 0.7, 0.0, 0.0]
+    """
+    parsed = columns.bids_in_range(bids, terms.setting.low, terms.setting.high)
+    if parsed.size < 2:
+        raise InputError(f"column 'bid': a market needs at least 2 owners, got {parsed.size}")
+    return _WAYS[terms.clearing](parsed, terms)
+
+
+__all__ = ["BidSummary", "apply", "calibrate", "clear", "summarise"]

@@ -1,0 +1,36 @@
+"""FairQuery (Ghosh and Roth 2011) with a local randomiser, as in the paper's appendix: the baseline.
+
+Sort bids ascending; k is the largest with b_k / (n - k) <= beta / k; each of the first k sells eps = 1 / (n - k) for
+min(beta / k, b_{k+1} / (n - k)), the others nothing. q = (e^eps - 1) / (e^eps + 1) whatever the domain, as printed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdqs.money import payment_micros
+from pdqs.offers import Offers, blank_offers
+from pdqs.privacy import epsilon_upper, q_of_epsilon, round_q_down
+from pdqs.terms import Terms
+from pdqs.types import Floats
+
+
+def clear_fairly(bids: Floats, terms: Terms) -> Offers:
+    """FairQuery on whole micro-units: the share of the budget is rounded down, the owners' prices up."""
+    offers = blank_offers(bids, terms.question.domain, terms.budget_micros)
+    order = np.argsort(bids, kind="stable")
+    ascending, n = bids[order], bids.size
+    winners = np.arange(1, n)
+    prices = payment_micros(ascending[:-1] / (n - winners))  # what the last of the first k asks for eps = 1 / (n - k)
+    shares = terms.budget_micros // winners
+    affordable = np.flatnonzero(prices <= shares)
+    if terms.budget_micros == 0 or not affordable.size:
+        return offers
+    k = int(affordable[-1]) + 1
+    eps = min(1.0 / (n - k), terms.epsilon_max)
+    q = round_q_down(np.minimum(q_of_epsilon(np.float64(eps), 2), terms.q_max))
+    bought = order[:k]
+    offers.q[bought] = q
+    offers.epsilon[bought] = epsilon_upper(q, offers.domain.size)
+    offers.payment_micros[bought] = min(int(shares[k - 1]), int(payment_micros(ascending[k : k + 1] / (n - k))[0]))
+    return offers

@@ -1,0 +1,78 @@
+"""The command line: ``pdqs WORD ...``, one thin file per word, loaded when it is called for.
+
+A fault of the caller's ends with exit code 2 and one sentence; nothing is half-written.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pdqs import __version__
+from pdqs.errors import PdqsError
+
+# word -> one line for `pdqs --help`. Each word is a module of this package whose `run` is a function with typer's
+# annotations, or a typer.Typer of several subcommands.
+COMMANDS = {
+    "demo": "Run every mechanism on an embedded population and draw what came out.",
+    "trade": "Run a whole round: bids and values in, an answer and payments out.",
+    "clear": "Turn bids into offers.",
+    "answer": "Turn reports and offers into an answer with an interval.",
+    "plan": "Say what a budget buys, or what a precision costs.",
+    "audit": "Measure what a mechanism really keeps.",
+    "train": "Learn a rule from past bids.",
+    "reproduce": "Regenerate the paper's experiments beside the sound mechanisms.",
+    "populations": "List, verify and fetch the six populations of the paper.",
+    "serve": "Run the market: consumers, owners, and a broker who never sees a value.",
+    "market": "Operate and simulate a running market.",
+    "owner": "Take part in a market as a data owner, from this device.",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command; the console script ``pdqs``."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print(_help())
+    elif words[0] == "--version":
+        print(f"pdqs {__version__}")
+    elif words[0] in COMMANDS:
+        _run(words[0], words[1:])
+    else:
+        _fail(f"no command {words[0]!r}: try pdqs --help")
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {word:<{width}}  {line}" for word, line in COMMANDS.items())
+    return (
+        "Usage: pdqs COMMAND [OPTIONS]\n\n"
+        "  Buy a statistic from people who price their own privacy.\n\n"
+        f"Commands:\n{listed}\n\n"
+        "  pdqs COMMAND --help says more of each; pdqs --version says which pdqs this is."
+    )
+
+
+def _run(word: str, arguments: list[str]) -> None:
+    try:
+        import typer
+
+        target = importlib.import_module(f"pdqs.cli.{word}").run
+    except ModuleNotFoundError as missing:
+        _fail(f"'pdqs {word}' needs {missing.name}: install pdqs with its extras, e.g. pip install 'pdqs[cli]'")
+    app = target
+    if not isinstance(target, typer.Typer):
+        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        app.command(help=COMMANDS[word])(target)
+    try:
+        typer.main.get_command(app)(arguments, prog_name=f"pdqs {word}")
+    except PdqsError as fault:
+        _fail(str(fault))
+
+
+def _fail(sentence: str) -> NoReturn:
+    """One sentence for people, exit code 2 for scripts."""
+    print(f"pdqs: {sentence}", file=sys.stderr)
+    raise SystemExit(2)

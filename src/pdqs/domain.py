@@ -1,0 +1,134 @@
+"""Public value domains: what an owner may report.
+
+A domain is finite and known to everyone before any bid. Inside the system a value is its code 0..k-1; outside it is
+what the domain holds (a category's label, a number of the grid).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from pdqs import columns
+from pdqs.errors import DomainError, InputError
+from pdqs.types import Column, Floats, Integers
+
+LARGEST_DOMAIN = 2**31
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """A finite public domain. Make one with :meth:`binary`, :meth:`categories` or :meth:`grid`.
+
+    >>> Domain.binary().size, Domain.grid(14, 61, 1).size, Domain.categories(["a", "b", "c"]).size
+    (2, 48, 3)
+    """
+
+    kind: str
+    labels: tuple[Hashable, ...] = ()
+    start: float = 0.0
+    step: float = 1.0
+    size: int = 2
+
+    @staticmethod
+    def binary() -> Domain:
+        """The answers 0 and 1 to a predicate; True and False are taken too."""
+        return Domain(kind="binary")
+
+    @staticmethod
+    def categories(labels: Sequence[Hashable]) -> Domain:
+        """Unordered labels, at least two and all different."""
+        given = tuple(labels)
+        if len(given) < 2:
+            raise DomainError(f"a domain needs at least 2 categories, got {len(given)}")
+        seen: set[Hashable] = set()
+        for position, label in enumerate(given, start=1):
+            if label in seen:
+                raise DomainError(f"category {position} repeats {label!r}")
+            seen.add(label)
+        return Domain(kind="categories", labels=given, size=len(given))
+
+    @staticmethod
+    def grid(start: float, stop: float, step: float) -> Domain:
+        """The numbers start, start + step, ..., stop (stop included)."""
+        if not all(math.isfinite(x) for x in (start, stop, step)):
+            raise DomainError(f"a grid needs finite numbers, got start={start}, stop={stop}, step={step}")
+        if step <= 0:
+            raise DomainError(f"a grid needs a step above 0, got {step}")
+        steps = (stop - start) / step
+        if steps > LARGEST_DOMAIN:
+            raise DomainError(f"a grid of {steps:.3g} values is too large: at most {LARGEST_DOMAIN:,}")
+        if abs(steps - round(steps)) > 1e-6:
+            raise DomainError(f"stop={stop} is not a whole number of steps of {step} after start={start}")
+        size = round(steps) + 1
+        if size < 2:
+            raise DomainError(f"a domain needs at least 2 values, got {max(size, 0)}")
+        return Domain(kind="grid", start=float(start), step=float(step), size=size)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether "at most" means something: grids and binary answers, not categories."""
+        return self.kind != "categories"
+
+    @property
+    def numbers(self) -> Floats:
+        """The values as numbers, for means and quantiles."""
+        if not self.ordered:
+            raise DomainError("categories have no order and no mean: use Histogram, or a grid of numbers")
+        return self.start + self.step * np.arange(self.size, dtype=np.float64)
+
+    def encode(self, values: Column, *, column: str = "value") -> Integers:
+        """Codes 0..k-1 of a column of values; refuses what is not in the domain, naming the row.
+
+        >>> Domain.grid(10, 30, 10).encode([30, 10]).tolist()
+        [2, 0]
+        """
+        if self.kind == "categories":
+            return self._encode_labels(values, column)
+        numbers = columns.numbers(values, column=column)
+        position = (numbers - self.start) / self.step
+        codes = np.rint(position)
+        good = (np.abs(position - codes) <= 1e-6) & (codes >= 0) & (codes < self.size)
+        if not good.all():
+            row = int(np.argmin(good))
+            raise InputError(f"row {row + 1}, column {column!r}: {numbers[row]:g} is not in the domain ({self})")
+        return codes.astype(np.int64)
+
+    def decode(self, codes: Integers) -> np.ndarray[Any, np.dtype[Any]]:
+        """The values that the codes stand for.
+
+        >>> Domain.categories(["no", "yes"]).decode(np.array([1, 0])).tolist()
+        ['yes', 'no']
+        """
+        if self.kind == "categories":
+            labels = np.empty(self.size, dtype=object)
+            labels[:] = self.labels
+            return labels[codes]
+        numbers = self.start + self.step * np.asarray(codes, dtype=np.float64)
+        whole = float(self.start).is_integer() and float(self.step).is_integer()
+        return numbers.astype(np.int64) if whole else numbers
+
+    def _encode_labels(self, values: Column, column: str) -> Integers:
+        code_of = {label: code for code, label in enumerate(self.labels)}
+        column_values = values.tolist() if hasattr(values, "tolist") else list(values)
+        codes = np.empty(len(column_values), dtype=np.int64)
+        for row, value in enumerate(column_values):
+            try:
+                codes[row] = code_of[value]
+            except (KeyError, TypeError):
+                raise InputError(f"row {row + 1}, column {column!r}: {value!r} is not in the domain ({self})") from None
+        return codes
+
+    def __str__(self) -> str:
+        if self.kind == "binary":
+            return "0 or 1"
+        if self.kind == "categories":
+            shown = ", ".join(repr(label) for label in self.labels[:5])
+            return shown + (f", ... {self.size} in all" if self.size > 5 else "")
+        stop = self.start + self.step * (self.size - 1)
+        return f"{self.start:g} to {stop:g} by {self.step:g}"

@@ -1,0 +1,159 @@
+"""The local randomiser: what an owner's device does with her value. One definition, two sources of randomness.
+
+With q = N / 2^32, and words drawn uniformly from 0..2^32 - 1 in this order:
+
+1. the *coin* word c: the truth is told when c < N;
+2. *die* words d until one is below 2^32 - (2^32 mod k): the random value is d mod k, exactly uniform;
+3. the report is the value's code if the coin chose the truth, else the random value.
+
+Both draws are always made, and the choice between them is a selection, not a branch, so that time does not tell the
+coin. A batch draws all its coins first, then all its dice, then again for the dice that were refused; a batch of one is
+the definition itself. ``tests/vectors`` holds words and reports for other languages to replay.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from pdqs.domain import Domain
+from pdqs.errors import InputError
+from pdqs.offers import Offers
+from pdqs.privacy import Q_UNITS
+from pdqs.types import Booleans, Column, Floats, Integers, Words
+
+WORD_BITS = 32
+
+
+class Entropy(Protocol):
+    """A source of uniform 32-bit words."""
+
+    def words(self, count: int) -> Words: ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SystemEntropy:
+    """The operating system's entropy: the only source fit for a device that guards a real value."""
+
+    def words(self, count: int) -> Words:
+        return np.frombuffer(os.urandom(4 * count), dtype="<u4").astype(np.uint32, copy=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SeededEntropy:
+    """A seeded NumPy generator: for simulation, where runs must repeat. Never on a device."""
+
+    rng: np.random.Generator
+
+    def words(self, count: int) -> Words:
+        return self.rng.integers(0, 2**WORD_BITS, size=count, dtype=np.uint32)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reports:
+    """What came back: a code per owner, and whether it arrived.
+
+    ``selected`` says where the coin chose the truth. Only a simulation knows it; it is empty for reports received.
+    """
+
+    codes: Integers
+    arrived: Booleans
+    selected: Booleans
+    domain: Domain
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    @property
+    def values(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """The reported values as the domain holds them; missing ones are NaN (None for categories)."""
+        values = self.domain.decode(self.codes)
+        if self.arrived.all():
+            return values
+        if self.domain.ordered:
+            return np.where(self.arrived, values.astype(np.float64), np.nan)
+        return np.where(self.arrived, values, None)
+
+    def only(self, arrived: Booleans) -> Reports:
+        """The same reports with only these arrived."""
+        return Reports(codes=self.codes, arrived=self.arrived & arrived, selected=self.selected, domain=self.domain)
+
+    def __repr__(self) -> str:
+        return f"Reports: {int(self.arrived.sum()):,} of {len(self):,} arrived ({self.domain})"
+
+
+def randomise(values: Column, offers: Offers, rng: np.random.Generator | Entropy) -> Reports:
+    """Every owner's report, drawn at her own q.
+
+    ``rng`` is a seeded NumPy generator for simulation, or :class:`SystemEntropy` for real values.
+
+    >>> import pdqs
+    >>> offers = pdqs.clear([0.1, 0.2, 0.3], pdqs.Terms(query=pdqs.Count(), budget=1.0))
+    >>> len(pdqs.randomise([1, 0, 1], offers, np.random.default_rng(0)))
+    3
+    """
+    codes = offers.domain.encode(values)
+    if codes.size != len(offers):
+        raise InputError(f"column 'value': {codes.size:,} values for {len(offers):,} offers")
+    entropy = SeededEntropy(rng) if isinstance(rng, np.random.Generator) else rng
+    reports, selected = draw_reports(codes, q_numerators(offers.q), offers.domain.size, entropy)
+    arrived = np.ones(codes.size, dtype=bool)
+    return Reports(codes=reports, arrived=arrived, selected=selected, domain=offers.domain)
+
+
+def received(values: Column, domain: Domain) -> Reports:
+    """Reports that came from outside; None and NaN stand for those that did not arrive.
+
+    >>> received([1, None, 0], Domain.binary()).arrived.tolist()
+    [True, False, True]
+    """
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    arrived = np.array([value is not None and value == value for value in listed], dtype=bool)
+    filler = domain.decode(np.array([0]))[0]
+    codes = domain.encode([value if there else filler for value, there in zip(listed, arrived, strict=True)])
+    return Reports(codes=codes, arrived=arrived, selected=np.zeros(0, dtype=bool), domain=domain)
+
+
+def q_numerators(q: Floats) -> Words:
+    """N with q = N / 2^32, exactly; q must lie on that lattice."""
+    numerators = q * Q_UNITS
+    assert bool((numerators == np.floor(numerators)).all()), "q is not a multiple of 2^-32"
+    return numerators.astype(np.uint32)
+
+
+def draw_reports(codes: Integers, numerators: Words, domain_size: int, entropy: Entropy) -> tuple[Integers, Booleans]:
+    """Reports and coins for a batch of codes: steps 1 to 3 of the definition."""
+    selected = entropy.words(codes.size) < numerators
+    dice = draw_dice(codes.size, domain_size, entropy)
+    return np.where(selected, codes, dice), selected
+
+
+def draw_dice(count: int, domain_size: int, entropy: Entropy) -> Integers:
+    """Exactly uniform codes 0..k-1 by rejection."""
+    dice = entropy.words(count)
+    refused_from = dice_limit(domain_size)
+    if refused_from < 2**WORD_BITS:
+        refused = np.flatnonzero(dice >= refused_from)
+        while refused.size:
+            dice = dice.copy() if not dice.flags.writeable else dice
+            dice[refused] = entropy.words(refused.size)
+            refused = refused[dice[refused] >= refused_from]
+    if domain_size & (domain_size - 1) == 0:
+        return (dice & np.uint32(domain_size - 1)).astype(np.int64)
+    return (dice % np.uint32(domain_size)).astype(np.int64)
+
+
+def dice_limit(domain_size: int, bits: int = WORD_BITS) -> int:
+    """The first word that is refused: the largest multiple of k that fits in ``bits`` bits.
+
+    >>> dice_limit(3, bits=4)
+    15
+    """
+    assert 2 <= domain_size <= 2**bits, "a domain larger than the word cannot be drawn"
+    return 2**bits - 2**bits % domain_size

@@ -1,0 +1,87 @@
+"""Settlement: who is paid what, once the reports are in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from pdqs.errors import TermsError
+from pdqs.money import units
+from pdqs.offers import Offers
+from pdqs.privacy import Q_UNITS
+from pdqs.randomiser import Reports
+from pdqs.show import Shown, money
+from pdqs.terms import Terms
+from pdqs.types import Floats, Integers
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Payments(Shown):
+    """What each owner is paid, in bid order."""
+
+    micros: Integers
+    budget_micros: int
+
+    @property
+    def amounts(self) -> Floats:
+        """Payments in units of money."""
+        return units(self.micros)
+
+    @cached_property
+    def total_micros(self) -> int:
+        """What is paid in all, exactly."""
+        return int(self.micros.sum())
+
+    @property
+    def total(self) -> float:
+        """What is paid in all, in units of money."""
+        return self.total_micros / 1_000_000
+
+    @property
+    def within_budget(self) -> bool:
+        """Whether the budget covers it."""
+        return self.total_micros <= self.budget_micros
+
+    def __len__(self) -> int:
+        return int(self.micros.size)
+
+    def _title(self) -> str:
+        return f"Payments to {int(np.count_nonzero(self.micros)):,} of {len(self):,} owners"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [("paid", f"{money(self.total_micros)} of {money(self.budget_micros)}")]
+
+    def _notes(self) -> tuple[str, ...]:
+        return () if self.within_budget else (f"{money(self.total_micros - self.budget_micros)} over the budget",)
+
+
+def settle(offers: Offers, reports: Reports, terms: Terms) -> Payments:
+    """Payments under the contract of the terms.
+
+    ``on-report``: the offered payment to everyone whose report arrived. ``on-selection``: payment / q, rounded up, to
+    everyone whose coin chose the truth; the sum is right on average only and may pass the budget.
+
+    >>> import pdqs
+    >>> terms = pdqs.Terms(query=pdqs.Count(), budget=1.0)
+    >>> offers = pdqs.clear([0.1, 0.2, 0.3], terms)
+    >>> reports = pdqs.randomise([1, 0, 1], offers, np.random.default_rng(0))
+    >>> pdqs.settle(offers, reports, terms).total_micros == offers.spent_micros
+    True
+    """
+    if len(reports) != len(offers):
+        raise TermsError(f"{len(reports):,} reports for {len(offers):,} offers")
+    if terms.contract_terms.hides_coin:
+        micros = np.where(reports.arrived, offers.payment_micros, 0)
+    else:
+        if reports.selected.size != len(reports):
+            raise TermsError("contract 'on-selection' pays by the coin, and received reports do not tell it")
+        numerators = np.maximum(offers.q, 1.0 / Q_UNITS)
+        each = np.ceil(offers.payment_micros / numerators).astype(np.int64)
+        micros = np.where(reports.arrived & reports.selected, each, 0)
+    payments = Payments(micros=micros, budget_micros=terms.budget_micros)
+    assert payments.within_budget or not terms.keeps_budget, "a mechanism that keeps the budget has passed it"
+    return payments

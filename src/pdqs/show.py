@@ -1,0 +1,61 @@
+"""How results show themselves: as aligned text in a terminal and as a small table in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from pdqs.money import MICROS_PER_UNIT
+
+
+class Shown:
+    """Gives a value ``repr`` and ``_repr_html_`` from its ``_title`` and ``_rows``."""
+
+    def _title(self) -> str:
+        raise AssertionError("a shown value says its title")
+
+    def _rows(self) -> list[tuple[str, str]]:
+        raise AssertionError("a shown value says its rows")
+
+    def _notes(self) -> Sequence[str]:
+        return ()
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        width = max((len(name) for name, _ in rows), default=0)
+        lines = [self._title(), *(f"  {name:<{width}}  {value}" for name, value in rows)]
+        return "\n".join([*lines, *(f"  ! {note}" for note in self._notes())])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+            for name, value in self._rows()
+        )
+        notes = "".join(f"<p>&#9888; {escape(note)}</p>" for note in self._notes())
+        return f"<div><strong>{escape(self._title())}</strong><table>{cells}</table>{notes}</div>"
+
+
+def money(micros: int) -> str:
+    """Micro-units for people.
+
+    >>> money(1_234_567_890)
+    '1,234.57'
+    """
+    return f"{micros / MICROS_PER_UNIT:,.2f}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A plain aligned table; the first column to the left, the others to the right.
+
+    >>> print(table(("who", "paid"), [("Ann", "1.50"), ("Bob", "12.00")]))
+    who   paid
+    Ann   1.50
+    Bob  12.00
+    """
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [head, *rows]
+    )

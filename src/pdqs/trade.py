@@ -1,0 +1,59 @@
+"""The whole flow, on one screen: bids and values in; offers, reports, an answer and payments out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.clearing import clear
+from pdqs.estimate import Answer, answer
+from pdqs.offers import Offers
+from pdqs.randomiser import Entropy, Reports, randomise
+from pdqs.settlement import Payments, settle
+from pdqs.show import Shown
+from pdqs.terms import Terms
+from pdqs.types import Column
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Trade(Shown):
+    """One round: what was offered, reported, answered and paid."""
+
+    terms: Terms
+    offers: Offers
+    reports: Reports
+    answer: Answer
+    payments: Payments
+
+    def _title(self) -> str:
+        return f"Trade by rule {self.terms.rule_name}, clearing {self.terms.clearing}, contract {self.terms.contract}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("offers", f"{self.offers.bought:,} of {len(self.offers):,} owners, {self.offers._rows()[0][1]}"),
+            ("answer", self.answer._title()),
+            *self.answer._rows()[:-1],
+            ("paid", self.payments._rows()[0][1]),
+        ]
+
+    def _notes(self) -> tuple[str, ...]:
+        return (*self.answer.warnings, *self.payments._notes())
+
+
+def trade(values: Column, bids: Column, terms: Terms, rng: np.random.Generator | Entropy) -> Trade:
+    """Run a whole round in one process.
+
+    >>> import pdqs
+    >>> rng = np.random.default_rng(1)
+    >>> done = pdqs.trade(rng.random(500) < 0.2, rng.random(500), pdqs.Terms(query=pdqs.Count(), budget=100), rng)
+    >>> done.payments.total <= 100
+    True
+    """
+    offers = clear(bids, terms)
+    reports = randomise(values, offers, rng)
+    found = answer(reports, offers, terms)
+    payments = settle(offers, reports, terms)
+    return Trade(terms=terms, offers=offers, reports=reports, answer=found, payments=payments)
