@@ -1,7 +1,7 @@
 """P(b; s) for any rule, contract, domain and bid range, with no quadrature per owner.
 
-P(b) = b l(q(b)) + integral_b^hi l(q(x)) dx (Archer and Tardos; section 1 of docs/theory). The integral is tabulated once
-per rule and scale by :func:`pdqs.piecewise.fit_tail`, relative error below 1e-12; an owner then costs one look-up.
+P(b) = b l(q(b)) + integral_b^hi l(q(x)) dx (Archer and Tardos; section 1 of docs/theory). The integral is tabulated
+once per rule and scale by :func:`pdqs.piecewise.fit_tail`, relative error below 1e-12; an owner then costs one look-up.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ def capped_q(rule: Rule, bids: Floats, scale: float, setting: Setting) -> Floats
     return q
 
 
-@lru_cache(maxsize=2048)
 def curve(rule: Rule, scale: float, setting: Setting) -> Curve:
     """The curve of a rule at a scale, tabulated; kept, because the ladder's scales come back round after round.
 
@@ -59,7 +58,11 @@ def curve(rule: Rule, scale: float, setting: Setting) -> Curve:
     >>> linear.payment(np.array([0.29])).round(3).tolist()
     [0.635]
     """
+    return _tabulated(rule, scale, setting)  # type: ignore[arg-type]  # Terms let only hashable rules in
 
+
+@lru_cache(maxsize=2048)
+def _tabulated(rule: Rule, scale: float, setting: Setting) -> Curve:
     def q(bids: Floats) -> Floats:
         return capped_q(rule, bids, scale, setting)
 

@@ -1,6 +1,6 @@
 """Planning: what a budget buys before anyone has bid (section 6 of docs/theory, "Forecast and plan").
 
-A *typical market* stands in for the one to come: its bids are the evenly spaced quantiles of the prior. Clearing it with
+A *typical market* stands in for the one to come: its bids are evenly spaced quantiles of the prior. Clearing it with
 the very same mechanism gives the information a budget buys, hence the half-width; bisection turns that round.
 """
 
@@ -73,21 +73,15 @@ class Plan(Shown):
         return f"Plan: a budget of {self.budget:,.2f} gives ± {100 * self.half_width:.3g} points"
 
     def _rows(self) -> list[tuple[str, str]]:
-        per_owner = self.budget / self.owners
+        per_owner, width = self.budget / self.owners, self.half_width
         return [
             (
                 "owners",
-                f"{self.owners:,} ({100 * self.bought_share:.0f} % are bought from, mean epsilon {self.mean_epsilon:.2f})",
+                f"{self.owners:,} ({100 * self.bought_share:.0f} % bought from, mean epsilon {self.mean_epsilon:.2f})",
             ),
             ("budget", f"{self.budget:,.2f} ({per_owner:.4g} an owner)"),
-            (
-                "half-width",
-                f"{self.half_width:.5f} of a share at level {self.level:g}; {self.half_width * self.owners:,.1f} owners",
-            ),
-            (
-                "in any case",
-                f"off by {self.half_width:.4f} or more with probability at most {self.delta(self.half_width):.3g}",
-            ),
+            ("half-width", f"{width:.5f} of a share at level {self.level:g}, or {width * self.owners:,.1f} owners"),
+            ("for certain", f"off by {2 * width:.4f} or more with probability at most {self.delta(2 * width):.2g}"),
         ]
 
 
@@ -174,8 +168,7 @@ def _for_half_width(terms: Terms, owners: int, half_width: float, level: float) 
     if not 0 < half_width < math.inf:
         raise PlanError(f"half_width must be a finite share above 0, got {half_width}")
     # Nobody can be paid more than the dearest bid at the cap: this buys all there is.
-    dearest = terms.bid_range[1] * float(terms.setting.load(np.float64(terms.q_max)))
-    best = _forecast(terms, owners, 2.0 * owners * dearest + 1.0, level)
+    best = _forecast(terms, owners, 2.0 * owners * terms.dearest_payment + 1.0, level)
     if best.half_width > half_width:
         raise PlanError(
             f"no budget reaches ± {half_width:g} with {owners:,} owners at epsilon_max {terms.epsilon_max:g}:"

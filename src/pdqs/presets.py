@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from pdqs.privacy import epsilon
+from pdqs.privacy import cap_epsilon
 from pdqs.query import Query
 from pdqs.rules import Exponential, Linear, Logarithmic, Rule
 from pdqs.terms import Terms
@@ -19,7 +17,7 @@ PAPER_Q_MAX = 1.0 - 1e-6
 
 
 def _paper(query: Query, budget: float, bid_range: tuple[float, float], rule: str | Rule, clearing: str) -> Terms:
-    cap = float(epsilon(np.float64(PAPER_Q_MAX), query.question.domain.size))
+    cap = cap_epsilon(PAPER_Q_MAX, query.question.domain.size)
     return Terms(
         query=query,
         budget=budget,
@@ -48,7 +46,7 @@ def gpqm_exponential(
 def gpqm_logarithmic(
     *, query: Query, budget: float, c: float = 1.0, bid_range: tuple[float, float] = (0.0, 1.0), released: bool = False
 ) -> Terms:
-    """GPQM with q = -ln(c b). The paper draws c as for exp; ``released`` clips q to [0.1, 0.9] as its authors' code does."""
+    """GPQM with q = -ln(c b), c drawn as for exp; ``released`` clips q to [0.1, 0.9] as its authors' code does."""
     rule = Logarithmic(c, 0.1, 0.9) if released else Logarithmic(c, 0.0, PAPER_Q_MAX)
     return _paper(query, budget, bid_range, rule, "greedy")
 
@@ -67,7 +65,7 @@ def fairquery(*, query: Query, budget: float, bid_range: tuple[float, float] = (
         rule="step",
         clearing="fairquery",
         contract="on-report",
-        epsilon_max=float(epsilon(np.float64(PAPER_Q_MAX), query.question.domain.size)),
+        epsilon_max=cap_epsilon(PAPER_Q_MAX, query.question.domain.size),
         estimator="naive",
     )
 
@@ -78,5 +76,5 @@ def sound(*, query: Query, budget: float, **more: Any) -> Terms:
 
 
 def robust(*, query: Query, budget: float, **more: Any) -> Terms:
-    """Ours for when bids may tell of values: nobody is priced out, and the estimate is unbiased whatever the bids say."""
+    """Ours for when bids may tell of values: nobody is priced out, and the estimate is right whatever the bids say."""
     return Terms(query=query, budget=budget, rule="robust", estimator="unbiased", **more)

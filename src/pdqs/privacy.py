@@ -48,6 +48,24 @@ def q_of_epsilon(eps: Floats, domain_size: int) -> Floats:
     return q
 
 
+def cap_q(epsilon_max: float, domain_size: int) -> float:
+    """The largest q that a cap on eps allows.
+
+    >>> round(cap_q(4.0, 2), 4)
+    0.964
+    """
+    return float(q_of_epsilon(np.array(epsilon_max), domain_size))
+
+
+def cap_epsilon(q_max: float, domain_size: int) -> float:
+    """The eps of a cap on q.
+
+    >>> round(cap_epsilon(0.5, 2), 4)
+    1.0986
+    """
+    return float(epsilon(np.array(q_max), domain_size))
+
+
 def epsilon_slope(q: Floats, domain_size: int) -> Floats:
     """d eps / d q = k / ((1 - q)(1 + (k - 1) q)).
 
@@ -80,9 +98,10 @@ def round_q_down(q: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """What an owner is paid for. ``load(q, k)`` is the privacy she is taken to lose when she reports truly with chance q.
+    """What an owner is paid for.
 
-    ``slope`` is its derivative in q. ``hides_coin`` says whether the payment is the same whatever the coin did.
+    ``load(q, k)`` is the privacy she is taken to lose when she reports truly with chance q; ``slope`` is its
+    derivative in q. ``hides_coin`` says whether the payment is the same whatever the coin did.
     """
 
     name: str

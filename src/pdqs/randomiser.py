@@ -78,7 +78,9 @@ class Reports:
             return values
         if self.domain.ordered:
             return np.where(self.arrived, values.astype(np.float64), np.nan)
-        return np.where(self.arrived, values, None)
+        labels: np.ndarray[Any, np.dtype[Any]] = values.copy()
+        labels[~self.arrived] = None
+        return labels
 
     def only(self, arrived: Booleans) -> Reports:
         """The same reports with only these arrived."""
@@ -155,5 +157,6 @@ def dice_limit(domain_size: int, bits: int = WORD_BITS) -> int:
     >>> dice_limit(3, bits=4)
     15
     """
-    assert 2 <= domain_size <= 2**bits, "a domain larger than the word cannot be drawn"
-    return 2**bits - 2**bits % domain_size
+    assert 2 <= domain_size <= 1 << bits, "a domain larger than the word cannot be drawn"
+    words = 1 << bits
+    return words - words % domain_size

@@ -16,7 +16,7 @@ from pdqs import rules
 from pdqs.errors import RuleError, TermsError
 from pdqs.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
 from pdqs.priors import Prior, Uniform
-from pdqs.privacy import Q_UNITS, Contract, contract_named, q_of_epsilon
+from pdqs.privacy import Q_UNITS, Contract, cap_q, contract_named
 from pdqs.query import Query, Question
 from pdqs.rules import Rule, Setting
 from pdqs.rules.base import DEFAULT_EPSILON_MAX
@@ -31,8 +31,9 @@ class Terms:
     """The terms of one round of private data trading.
 
     ``rule`` is a name or any object with ``q(bids, scale)``. ``prior`` is what optimal and robust believe of bids
-    (uniform on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use. ``priced_as_binary``
-    prices a k-valued report as if k were 2, as the paper does; the eps that offers show is the true one all the same.
+    (uniform on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use.
+    ``priced_as_binary`` prices a k-valued report as if k were 2, as the paper does; the eps in the offers is the true
+    one all the same.
 
     >>> from pdqs.query import Count
     >>> terms = Terms(query=Count(), budget=500.0)
@@ -67,7 +68,7 @@ class Terms:
             raise TermsError(f"epsilon_max {self.epsilon_max:g} gives a q_max of 1: the report would be the bare value")
         self._refuse_bad_rule()
         budget_micros(self.budget)
-        dearest = float(self.setting.load(np.float64(self.q_max))) * self.bid_range[1] * MICROS_PER_UNIT
+        dearest = self.dearest_payment * MICROS_PER_UNIT
         if dearest > LARGEST_PAYMENT_MICROS:
             raise TermsError(f"bids up to {self.bid_range[1]:g} make payments too large to count in micro-units")
 
@@ -79,9 +80,7 @@ class Terms:
         try:
             hash(self.rule)
         except TypeError:
-            raise RuleError(
-                f"rule {rules.name_of(self.rule)} can change: make it frozen, e.g. @dataclass(frozen=True)"
-            ) from None  # type: ignore[arg-type]  # a str always hashes
+            raise RuleError(f"rule {self.rule_name} can change: make it frozen, e.g. @dataclass(frozen=True)") from None
 
     @property
     def question(self) -> Question:
@@ -96,7 +95,12 @@ class Terms:
     @cached_property
     def q_max(self) -> float:
         """The cap on q that epsilon_max allows, on the domain as it really is."""
-        return float(q_of_epsilon(np.float64(self.epsilon_max), self.domain_size))
+        return cap_q(self.epsilon_max, self.domain_size)
+
+    @property
+    def dearest_payment(self) -> float:
+        """What the dearest bid at the cap is paid: no payment is larger."""
+        return self.setting.high * float(self.setting.load(np.array(self.q_max)))
 
     @cached_property
     def contract_terms(self) -> Contract:
@@ -116,8 +120,8 @@ class Terms:
     def bound_rule(self) -> Rule:
         """The rule, told of its market and checked to be a family of falling curves."""
         rule = rules.named(self.rule) if isinstance(self.rule, str) else self.rule
-        if self.prior is not None and getattr(rule, "prior", self.prior) is None:
-            rule = dataclasses.replace(rule, prior=self.prior)  # type: ignore[type-var]  # it has a prior: one of ours
+        if rules.has_field(rule, "prior") and getattr(rule, "prior") is None:  # noqa: B009  a Rule need not have one
+            rule = rules.replaced(rule, prior=self.prior)
         bound = rules.bind(rule, self.setting)
         rules.check(bound, self.setting)
         return bound

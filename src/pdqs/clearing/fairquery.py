@@ -10,7 +10,7 @@ import numpy as np
 
 from pdqs.money import payment_micros
 from pdqs.offers import Offers, blank_offers
-from pdqs.privacy import epsilon_upper, q_of_epsilon, round_q_down
+from pdqs.privacy import cap_q, epsilon_upper, round_q_down
 from pdqs.terms import Terms
 from pdqs.types import Floats
 
@@ -28,7 +28,7 @@ def clear_fairly(bids: Floats, terms: Terms) -> Offers:
         return offers
     k = int(affordable[-1]) + 1
     eps = min(1.0 / (n - k), terms.epsilon_max)
-    q = round_q_down(np.minimum(q_of_epsilon(np.float64(eps), 2), terms.q_max))
+    q = round_q_down(np.array(min(cap_q(eps, 2), terms.q_max)))
     bought = order[:k]
     offers.q[bought] = q
     offers.epsilon[bought] = epsilon_upper(q, offers.domain.size)

@@ -1,4 +1,4 @@
-"""Estimates: reports in, an answer out. ``tally`` adds up, ``estimators`` and ``functional`` say how to read the sums."""
+"""Estimates: reports in, an answer out. ``tally`` adds up, ``estimators`` and ``functional`` read the sums."""
 
 from __future__ import annotations
 

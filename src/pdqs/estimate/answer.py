@@ -209,7 +209,7 @@ def _warnings(sums: Tally, terms: Terms, z: float, gap: float) -> list[str]:
         )
     if abs(gap) > SUSPICIOUS:
         found.append(
-            f"bids and values look correlated: weighted and unbiased estimates differ by {abs(gap):.1f} standard errors;"
+            f"bids and values look correlated: weighted and unbiased answers differ by {abs(gap):.1f} standard errors;"
             " use rule 'robust' with estimator 'unbiased'"
         )
     if sums.reports < sums.owners:

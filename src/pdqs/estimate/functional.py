@@ -1,6 +1,6 @@
 """Statistics that are means: shares, cumulative shares, means of numbers.
 
-Each is the mean over owners of some g(value). With g' = g - centre, where ``centre`` is the mean of g over the domain, a
+Each is the mean over owners of a g(value). With g' = g - centre, where ``centre`` is the mean of g over the domain, a
 random value contributes nothing on average, and E[g'(report_i)] = q_i g'(value_i): that is all an estimator needs.
 A functional gives sum_v H_v g'(v) and sum_v H_v g'(v)^2 for any histogram H over the values.
 """
@@ -71,10 +71,12 @@ class Shares:
         return self.centre
 
     def first(self, histogram: Floats) -> Floats:
-        return histogram - self.centre * histogram.sum()
+        first: Floats = histogram - self.centre * histogram.sum()
+        return first
 
     def second(self, histogram: Floats) -> Floats:
-        return histogram * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        second: Floats = histogram * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        return second
 
 
 @final
@@ -101,10 +103,12 @@ class CumulativeShares:
         return np.full(self.size, 0.5)
 
     def first(self, histogram: Floats) -> Floats:
-        return np.cumsum(histogram) - self.centre * histogram.sum()
+        first: Floats = np.cumsum(histogram) - self.centre * histogram.sum()
+        return first
 
     def second(self, histogram: Floats) -> Floats:
-        return np.cumsum(histogram) * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        second: Floats = np.cumsum(histogram) * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        return second
 
 
 @final
@@ -131,7 +135,9 @@ class NumberMean:
         return self.centre
 
     def first(self, histogram: Floats) -> Floats:
-        return np.array([np.dot(histogram, self.numbers - self.centre)])
+        first: Floats = np.dot(histogram, self.numbers - self.centre)[None]
+        return first
 
     def second(self, histogram: Floats) -> Floats:
-        return np.array([np.dot(histogram, (self.numbers - self.centre) ** 2)])
+        second: Floats = np.dot(histogram, (self.numbers - self.centre) ** 2)[None]
+        return second

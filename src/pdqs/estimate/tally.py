@@ -6,7 +6,7 @@ added up in any order, gives the same tally bit for bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -23,8 +23,8 @@ _INVERSE_BITS = 30  # for sums of 1/q and 1/q^2, which is at most 2^32
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tally:
-    """Sums over the owners whose report arrived. ``owners`` counts all, ``reports`` the arrived, ``heard`` those of them
-    with q >= 2^-16.
+    """Sums over the owners whose report arrived. ``owners`` counts all, ``reports`` the arrived, ``heard`` those
+    of them with q >= 2^-16.
 
     ``powers[j-1]`` is sum q^j for j = 1..4 and ``weights[v]`` the sum of q over reports of value v, in units of 2^-62.
     Over owners with q >= 2^-16, ``inverses[j-1]`` is sum q^-j for j = 1..2, ``lifts[v]`` the sum of 1/q and
@@ -46,35 +46,41 @@ class Tally:
     def merged(self, other: Tally) -> Tally:
         """The tally of both sets of reports together."""
         assert self.domain_size == other.domain_size, "tallies of different domains"
-        total = {
-            field.name: _added(getattr(self, field.name), getattr(other, field.name))
-            for field in fields(self)
-            if field.name != "domain_size"
-        }
-        return Tally(domain_size=self.domain_size, **total)
+        return Tally(
+            domain_size=self.domain_size,
+            owners=self.owners + other.owners,
+            reports=self.reports + other.reports,
+            heard=self.heard + other.heard,
+            powers=_added(self.powers, other.powers),
+            inverses=_added(self.inverses, other.inverses),
+            counts=self.counts + other.counts,
+            weights=_added(self.weights, other.weights),
+            lifts=_added(self.lifts, other.lifts),
+            squared_lifts=_added(self.squared_lifts, other.squared_lifts),
+        )
 
     def power(self, exponent: int) -> float:
-        """sum q^exponent, for 0 <= exponent <= 4."""
-        return float(self.reports) if exponent == 0 else self.powers[exponent - 1] / 2**_FRACTION_BITS
+        """sum q^exponent, for 1 <= exponent <= 4."""
+        return self.powers[exponent - 1] / (1 << _FRACTION_BITS)
 
     def inverse(self, exponent: int) -> float:
         """sum q^-exponent over q > 0, for 1 <= exponent <= 2."""
-        return self.inverses[exponent - 1] / 2**_INVERSE_BITS
+        return self.inverses[exponent - 1] / (1 << _INVERSE_BITS)
 
     @property
     def weighted(self) -> Floats:
         """sum of q over the reports of each value."""
-        return np.array([w / 2**_FRACTION_BITS for w in self.weights])
+        return np.array([w / (1 << _FRACTION_BITS) for w in self.weights])
 
     @property
     def lifted(self) -> Floats:
         """sum of 1/q over the reports of each value."""
-        return np.array([w / 2**_INVERSE_BITS for w in self.lifts])
+        return np.array([w / (1 << _INVERSE_BITS) for w in self.lifts])
 
     @property
     def squared_lifted(self) -> Floats:
         """sum of 1/q^2 over the reports of each value."""
-        return np.array([w / 2**_INVERSE_BITS for w in self.squared_lifts])
+        return np.array([w / (1 << _INVERSE_BITS) for w in self.squared_lifts])
 
 
 def tally(reports: Reports, offers: Offers) -> Tally:
@@ -107,7 +113,7 @@ def _exact_sum(values: Floats, bits: int) -> int:
 
 
 def _exact_sums(values: Floats, codes: Integers, size: int, bits: int) -> tuple[int, ...]:
-    """The same, apart for each code. A float64 holds sums of up to 2^21 halves of 32 bits exactly, hence the batches."""
+    """The same, apart for each code. A float64 holds a sum of 2^21 halves of 32 bits exactly, hence the batches."""
     totals = [0] * size
     for start in range(0, values.size, 2**20):
         units = (values[start : start + 2**20] * 2.0**bits).astype(np.uint64)
@@ -119,7 +125,5 @@ def _exact_sums(values: Floats, codes: Integers, size: int, bits: int) -> tuple[
     return tuple(totals)
 
 
-def _added(ours: object, theirs: object) -> object:
-    if isinstance(ours, tuple) and isinstance(theirs, tuple):
-        return tuple(a + b for a, b in zip(ours, theirs, strict=True))
-    return ours + theirs  # type: ignore[operator]  # ints or arrays of them
+def _added(ours: tuple[int, ...], theirs: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(ours, theirs, strict=True))

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pdqs.errors import RuleError
-from pdqs.rules.base import Rule, Setting, bind, check, name_of, printed_scale
+from pdqs.rules.base import Rule, Setting, bind, check, has_field, name_of, printed_scale, replaced
 from pdqs.rules.exponential import Exponential
 from pdqs.rules.linear import Linear
 from pdqs.rules.logarithmic import Logarithmic
@@ -59,7 +59,9 @@ __all__ = [
     "Step",
     "bind",
     "check",
+    "has_field",
     "name_of",
     "named",
     "printed_scale",
+    "replaced",
 ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, cast, final, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, final, runtime_checkable
 
 import numpy as np
 
 from pdqs.errors import RuleError
-from pdqs.privacy import ON_REPORT, Contract, q_of_epsilon
+from pdqs.privacy import ON_REPORT, Contract, cap_q
 from pdqs.types import Floats
 
 DEFAULT_EPSILON_MAX = 4.0
@@ -18,10 +18,10 @@ DEFAULT_EPSILON_MAX = 4.0
 
 @runtime_checkable
 class Rule(Protocol):
-    """A family of allocation curves q(b; s): non-increasing in the bid b, non-decreasing and left-continuous in the scale s.
+    """A family of allocation curves q(b; s).
 
-    q lies in [0, 1]; the epsilon cap of the terms is applied to it afterwards. At s = 0 nothing is bought, and one
-    number s says how much of the market is.
+    Non-increasing in the bid b, non-decreasing and left-continuous in the scale s. q lies in [0, 1]; the epsilon cap of
+    the terms is applied to it afterwards. At s = 0 nothing is bought, and one number s says how much of the market is.
     """
 
     def q(self, bids: Floats, scale: float) -> Floats: ...
@@ -36,7 +36,7 @@ class Setting:
     high: float = 1.0
     domain_size: int = 2
     contract: Contract = ON_REPORT
-    q_max: float = float(q_of_epsilon(np.float64(DEFAULT_EPSILON_MAX), 2))
+    q_max: float = cap_q(DEFAULT_EPSILON_MAX, 2)
 
     def share(self, bids: Floats) -> Floats:
         """b' = (b - lo) / (hi - lo): where a bid stands in the range."""
@@ -53,9 +53,19 @@ AnyRule = TypeVar("AnyRule", bound=Rule)
 
 def bind(rule: AnyRule, setting: Setting) -> AnyRule:
     """The rule told of its market: rules of ours keep a ``setting``; a user's rule is left as it is."""
-    if dataclasses.is_dataclass(rule) and any(field.name == "setting" for field in dataclasses.fields(rule)):
-        return cast(AnyRule, dataclasses.replace(rule, setting=setting))
-    return rule
+    return replaced(rule, setting=setting) if has_field(rule, "setting") else rule
+
+
+def has_field(rule: Rule, name: str) -> bool:
+    """Whether a rule is a dataclass with this field, as ours are."""
+    anything: Any = rule
+    return dataclasses.is_dataclass(anything) and any(field.name == name for field in dataclasses.fields(anything))
+
+
+def replaced(rule: AnyRule, **changes: object) -> AnyRule:
+    """The rule with some fields changed."""
+    anything: Any = rule
+    return cast(AnyRule, dataclasses.replace(anything, **changes))
 
 
 def name_of(rule: Rule) -> str:

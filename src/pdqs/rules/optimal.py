@@ -27,7 +27,7 @@ class Optimal:
     q is on its upper concave envelope: nothing at all, or at least the q* that maximises q^2 / l(q).
 
     >>> Optimal().q(np.array([0.1, 0.3]), 1.0).round(4).tolist()
-    [0.8788, 0.0]
+    [0.8789, 0.0]
     """
 
     prior: Prior | None = None
@@ -65,10 +65,10 @@ def _best_response(contract: Contract, domain_size: int, q_max: float) -> _BestR
         return found
 
     def value_for_money(q: float) -> float:
-        return float(q * q / contract.load(np.float64(q), domain_size))
+        return float(q * q / contract.load(np.array(q), domain_size))
 
     q_star = _most_for_the_money(value_for_money, q_max)
-    none_after, full_at = value_for_money(q_star), float(slope(np.float64(q_max)))
+    none_after, full_at = value_for_money(q_star), float(slope(np.array(q_max)))
     if q_star == q_max:  # the cap lies below q*: the envelope is a straight line, and the rule a step
         full_at = none_after
     if not full_at < none_after:

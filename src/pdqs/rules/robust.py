@@ -25,7 +25,7 @@ class Robust:
     bids and values may be correlated. Nobody is priced out: q > 0 for every bid. With m = phi/s, m = 2 / (q^3 l'(q)).
 
     >>> Robust().q(np.array([0.1, 0.9]), 1.0).round(4).tolist()
-    [0.8924, 0.7046]
+    [0.9191, 0.6726]
     """
 
     prior: Prior | None = None
