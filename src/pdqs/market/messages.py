@@ -1,0 +1,285 @@
+"""Every request and response of ``/v1`` that is not the device's (those are :mod:`pdqs.owner.messages`)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from pdqs.owner.messages import (
+    Attribute,
+    BidMicros,
+    DomainMessage,
+    Hash,
+    Identifier,
+    Message,
+    Micros,
+    Millis,
+    Name,
+    Question,
+    RoundNotice,
+    Text,
+)
+
+MOST_BUDGET_MICROS = 10**12
+"""A budget of this many micro-units is still exact as a float amount of money, which is what the core's terms hold."""
+
+Role = Literal["consumer", "owner", "operator"]
+RoundState = Literal["draft", "open", "reporting", "settled", "cancelled"]
+Whole = Annotated[int, Field(ge=0, le=2**53)]
+SignedMicros = Annotated[int, Field(ge=-(10**18), le=10**18)]
+Secret = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{20,80}$", max_length=80)]
+Cursor = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,120}$", max_length=120)]
+IdempotencyKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$", max_length=64)]
+
+
+class Problem(Message):
+    """The one shape of an error (RFC 9457): ``type`` is a stable word for programs, ``detail`` a sentence for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class Redemption(Message):
+    """A one-time code, to be exchanged for a token."""
+
+    code: Secret
+
+
+class User(Message):
+    """A party to the market."""
+
+    user_id: Identifier
+    role: Role
+    name: Name
+    created_at_ms: Millis
+
+
+class Token(Message):
+    """A bearer token, shown this once; the market keeps its hash only."""
+
+    token: Secret
+    user: User
+
+
+class Me(Message):
+    """The caller, and the money that is hers to use."""
+
+    user: User
+    balance_micros: Micros
+
+
+class NewUser(Message):
+    """Someone to let into the market."""
+
+    role: Role
+    name: Name
+
+
+class Invitation(Message):
+    """A user and a one-time code to hand to them, good until ``expires_at_ms``; asking again voids the code before."""
+
+    user: User
+    code: Secret
+    expires_at_ms: Millis
+
+
+class UserPage(Message):
+    """Users, oldest first; pass ``next`` as ``after`` for more."""
+
+    items: list[User]
+    next: Cursor | None
+
+
+class QueryMessage(Message):
+    """What the consumer asks. ``p`` is for a quantile only; a count's domain is binary."""
+
+    kind: Literal["count", "median", "quantile", "mean", "histogram"]
+    text: Text
+    domain: DomainMessage = DomainMessage(kind="binary")
+    p: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = 0.5
+
+
+class RoundPlan(Message):
+    """A round to be: everything that its terms are made from. The contract is always ``on-report``."""
+
+    query: QueryMessage
+    attribute: Attribute
+    budget_micros: Annotated[int, Field(ge=1, le=MOST_BUDGET_MICROS)]
+    bid_low_micros: BidMicros = 0
+    bid_high_micros: BidMicros = 1_000_000
+    rule: Literal["optimal", "robust", "linear", "exponential", "logarithmic", "quadratic", "step"] = "optimal"
+    estimator: Literal["weighted", "unbiased", "shrunk"] = "weighted"
+    epsilon_max: Annotated[float, Field(ge=0.01, le=16, allow_inf_nan=False)] = 4.0
+    minimum_owners: Annotated[int, Field(ge=2, le=1_000_000)] = 2
+    bid_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
+    report_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
+
+
+class Round(Message):
+    """A round as its consumer and the operator see it: counts and sums, never anyone's bid or report."""
+
+    round_id: Identifier
+    consumer_id: Identifier
+    state: RoundState
+    plan: RoundPlan
+    question: Question
+    terms_hash: Hash | None
+    created_at_ms: Millis
+    opened_at_ms: Millis | None
+    bids_close_at_ms: Millis | None
+    reports_close_at_ms: Millis | None
+    ended_at_ms: Millis | None
+    bids: Whole
+    offers: Whole
+    reports: Whole
+    committed_micros: Micros
+    """What the offers add up to, fixed at clearing."""
+    paid_micros: Micros
+    escrow_micros: Micros
+    forecast_half_width: Annotated[float, Field(ge=0, le=1e12)] | None
+    """Half-width of a share at level 0.95 that the offers promise, once cleared; none when nothing was bought."""
+    reason: str | None
+    """Why it was cancelled."""
+
+
+class RoundPage(Message):
+    """Rounds, newest first; pass ``next`` as ``after`` for more."""
+
+    items: list[Round]
+    next: Cursor | None
+
+
+class NoticePage(Message):
+    """Rounds an owner may bid in or has bid in, newest first."""
+
+    items: list[RoundNotice]
+    next: Cursor | None
+
+
+class AnswerMessage(Message):
+    """What the consumer learns. For a histogram ``values``, ``raw`` and ``interval`` have a row for each of ``labels``;
+    otherwise one row with an empty label. When the reports cannot answer, the lists are empty and a warning says why.
+    """
+
+    round_id: Identifier
+    terms_hash: Hash
+    kind: str
+    labels: list[str]
+    values: list[float]
+    raw: list[float]
+    interval: list[Annotated[list[float], Field(min_length=2, max_length=2)]]
+    level: float
+    estimator: str
+    owners: Whole
+    reports: Whole
+    information: float
+    warnings: list[str]
+    budget_micros: Micros
+    paid_micros: Micros
+    returned_micros: Micros
+
+
+class Transfer(Message):
+    """Money to move: into a consumer's balance (deposit) or out of anyone's (payout)."""
+
+    user_id: Identifier
+    amount_micros: Annotated[int, Field(ge=1, le=MOST_BUDGET_MICROS)]
+
+
+class Posting(Message):
+    """One line of the ledger: an amount added to an account (negative: taken from it)."""
+
+    transaction_id: str
+    kind: Literal["deposit", "escrow", "settlement", "return", "payout"]
+    account: str
+    amount_micros: SignedMicros
+    at_ms: Millis
+    round_id: Identifier | None
+
+
+class Transaction(Message):
+    """A whole transaction; its postings sum to zero."""
+
+    transaction_id: str
+    kind: Literal["deposit", "escrow", "settlement", "return", "payout"]
+    at_ms: Millis
+    postings: list[Posting]
+
+
+class Statement(Message):
+    """The caller's own postings, newest first."""
+
+    balance_micros: Micros
+    items: list[Posting]
+    next: Cursor | None
+
+
+class AccountBalance(Message):
+    """One kind of account in the trial balance."""
+
+    account: Literal["world", "consumer", "owner", "escrow"]
+    accounts: Whole
+    balance_micros: SignedMicros
+    postings_micros: SignedMicros
+    """The same figure, added up from the postings."""
+
+
+class TrialBalance(Message):
+    """The books: every figure in ``lines`` adds up to zero, and each balance equals the sum of its postings."""
+
+    lines: list[AccountBalance]
+    total_micros: SignedMicros
+    transactions: Whole
+    unbalanced_transactions: Whole
+    negative_accounts: Whole
+    balanced: bool
+
+
+class Payable(Message):
+    """What the market owes an owner."""
+
+    user_id: Identifier
+    name: Name
+    balance_micros: Micros
+
+
+class PayablePage(Message):
+    """Owners to be paid."""
+
+    items: list[Payable]
+    next: Cursor | None
+
+
+class ForecastRequest(Message):
+    """What would this plan buy from so many owners?"""
+
+    plan: RoundPlan
+    owners: Annotated[int, Field(ge=2, le=10_000_000)]
+
+
+class ForecastPoint(Message):
+    """One point of precision against budget."""
+
+    budget_micros: Micros
+    half_width: Annotated[float, Field(ge=0, le=1e12)] | None
+
+
+class Forecast(Message):
+    """What a budget buys: the half-width of a share at level 0.95 (none when nothing is bought), and the curve."""
+
+    half_width: Annotated[float, Field(ge=0, le=1e12)] | None
+    bought_share: Annotated[float, Field(ge=0, le=1)]
+    mean_epsilon: Annotated[float, Field(ge=0, le=100)]
+    curve: list[ForecastPoint]
+
+
+class Health(Message):
+    """Whether the market can serve: its database answers and its books balance."""
+
+    status: Literal["ok"]
+    version: str
+    database: Literal["sqlite", "postgresql"]
+    migration: str

@@ -1,0 +1,1 @@
+"""The owner's device: what it says (``messages``), what it checks and what it keeps."""

@@ -1,0 +1,155 @@
+"""What passes between an owner's device and the market, as strict, bounded messages.
+
+The device sees a *question* (a domain and a text), never the consumer's query, so that other protocols (a bit at a time)
+can be served without changing it. Amounts are whole micro-units, times whole milliseconds since 1970 by the server's
+clock, and q is an integer numerator out of 2^32. No message says whether a coin chose the truth: there is no such field,
+and unknown fields are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from pdqs.domain import Domain
+from pdqs.query import Question as CoreQuestion
+
+MOST_MICROS = 10**15
+MOST_BID_MICROS = 10**9
+MOST_MILLIS = 10**14
+MOST_CODES = 10_000
+
+Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,3}_[0-9a-f]{24}$", max_length=28)]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", max_length=64)]
+Attribute = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.-]{0,59}$", max_length=60)]
+Micros = Annotated[int, Field(ge=0, le=MOST_MICROS)]
+BidMicros = Annotated[int, Field(ge=0, le=MOST_BID_MICROS)]
+Millis = Annotated[int, Field(ge=0, le=MOST_MILLIS)]
+Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
+
+
+class Message(BaseModel):
+    """A frozen message: types are not coerced, unknown fields are refused, numbers are finite."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class DomainMessage(Message):
+    """A public domain: ``binary``, ``categories`` with labels, or ``grid`` with start, step and size.
+
+    The code of a label or grid value is its place, counted from 0.
+    """
+
+    kind: Literal["binary", "categories", "grid"]
+    labels: Annotated[list[Name], Field(max_length=MOST_CODES)] = []
+    start: Finite = 0.0
+    step: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] = 1.0
+    size: Annotated[int, Field(ge=2, le=MOST_CODES)] = 2
+
+    def domain(self) -> Domain:
+        """The core's domain; refuses what is none.
+
+        >>> DomainMessage(kind="grid", start=10.0, step=5.0, size=3).domain().numbers.tolist()
+        [10.0, 15.0, 20.0]
+        """
+        if self.kind == "binary":
+            return Domain.binary()
+        if self.kind == "categories":
+            return Domain.categories(self.labels)
+        return Domain.grid(self.start, self.start + self.step * (self.size - 1), self.step)
+
+    @staticmethod
+    def of(domain: Domain) -> DomainMessage:
+        """The message that says this domain.
+
+        >>> DomainMessage.of(Domain.categories(["tea", "coffee"])).labels
+        ['tea', 'coffee']
+        """
+        if domain.kind == "categories":
+            labels = [str(label) for label in domain.labels]
+            return DomainMessage(kind="categories", labels=labels, size=domain.size)
+        if domain.kind == "binary":
+            return DomainMessage(kind="binary")
+        return DomainMessage(kind="grid", start=domain.start, step=domain.step, size=domain.size)
+
+
+class Question(Message):
+    """What one owner is asked. ``attribute`` names the fact about her that the answer spends privacy on."""
+
+    attribute: Attribute
+    text: Text
+    domain: DomainMessage
+
+    def core(self) -> CoreQuestion:
+        """The core's question: text and domain."""
+        return CoreQuestion(domain=self.domain.domain(), text=self.text)
+
+
+class RoundNotice(Message):
+    """A round as an owner sees it.
+
+    ``terms`` is the frozen document as canonical JSON text and ``terms_hash`` its SHA-256 in hexadecimal: the device
+    hashes the text as it stands. The document's keys: ``round``, ``attribute``, ``bids_close_at_ms``,
+    ``report_seconds``, ``minimum_owners``, and ``terms`` (the core's canonical terms).
+    """
+
+    round_id: Identifier
+    state: Literal["open", "reporting", "settled", "cancelled"]
+    question: Question
+    bid_low_micros: BidMicros
+    bid_high_micros: BidMicros
+    epsilon_max: Annotated[float, Field(gt=0, le=20)]
+    bids_close_at_ms: Millis
+    reports_close_at_ms: Millis | None
+    terms: Annotated[str, StringConstraints(max_length=2_000_000)]
+    terms_hash: Hash
+
+
+class Bid(Message):
+    """An owner's price in micro-units of money for one unit of epsilon. One to a round; it stands once acknowledged."""
+
+    terms_hash: Hash
+    bid_micros: BidMicros
+
+
+class BidReceipt(Message):
+    """The market has kept this bid."""
+
+    round_id: Identifier
+    terms_hash: Hash
+    bid_micros: BidMicros
+    placed_at_ms: Millis
+
+
+class Offer(Message):
+    """What the market asks of one owner: tell the truth with chance ``q_numerator`` / 2^32, for this payment.
+
+    A numerator of 0 means that nothing is asked and nothing is paid: there is no report to make.
+    """
+
+    round_id: Identifier
+    terms_hash: Hash
+    question: Question
+    q_numerator: Annotated[int, Field(ge=0, lt=2**32)]
+    payment_micros: Micros
+    reports_close_at_ms: Millis
+
+
+class Report(Message):
+    """The randomised answer: the code of a value in the question's domain. Nothing else leaves the device."""
+
+    terms_hash: Hash
+    code: Annotated[int, Field(ge=0, lt=MOST_CODES)]
+
+
+class ReportReceipt(Message):
+    """The market has kept this report; the payment follows when the round is settled."""
+
+    round_id: Identifier
+    terms_hash: Hash
+    code: Annotated[int, Field(ge=0, lt=MOST_CODES)]
+    received_at_ms: Millis
+    payment_micros: Micros
