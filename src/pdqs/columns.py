@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdqs.errors import InputError
+from pdqs.errors import InputError, RowError
 from pdqs.types import Column, Floats
 
 
@@ -16,13 +16,13 @@ def floats(values: Column, *, column: str) -> Floats:
     >>> floats([0.5, float("nan")], column="bid")
     Traceback (most recent call last):
         ...
-    pdqs.errors.InputError: row 2, column 'bid': nan is not a finite number
+    pdqs.errors.RowError: row 2, column 'bid': nan is not a finite number
     """
     parsed = numbers(values, column=column)
     finite = np.isfinite(parsed)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise InputError(f"row {row + 1}, column {column!r}: {parsed[row]} is not a finite number")
+        raise RowError(row + 1, column, f"{parsed[row]} is not a finite number")
     return parsed
 
 
@@ -43,9 +43,7 @@ def bids_in_range(values: Column, low: float, high: float, *, column: str = "bid
     if bids.size and (bids.min() < low or bids.max() > high):
         outside = (bids < low) | (bids > high)
         row = int(np.argmax(outside))
-        raise InputError(
-            f"row {row + 1}, column {column!r}: {bids[row]:g} is outside the bid range {low:g} to {high:g}"
-        )
+        raise RowError(row + 1, column, f"{bids[row]:g} is outside the bid range {low:g} to {high:g}")
     return bids
 
 
@@ -60,5 +58,5 @@ def _one_by_one(values: Column, column: str) -> Floats:
         try:
             parsed[row] = float(value)
         except (TypeError, ValueError):
-            raise InputError(f"row {row + 1}, column {column!r}: {value!r} is not a number") from None
+            raise RowError(row + 1, column, f"{value!r} is not a number") from None
     return parsed

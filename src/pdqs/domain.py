@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from pdqs import columns
-from pdqs.errors import DomainError, InputError
+from pdqs.errors import DomainError, RowError
 from pdqs.types import Column, Floats, Integers
 
 LARGEST_DOMAIN = 2**31
@@ -96,7 +96,7 @@ class Domain:
         good = (np.abs(position - codes) <= 1e-6) & (codes >= 0) & (codes < self.size)
         if not good.all():
             row = int(np.argmin(good))
-            raise InputError(f"row {row + 1}, column {column!r}: {numbers[row]:g} is not in the domain ({self})")
+            raise RowError(row + 1, column, f"{numbers[row]:g} is not in the domain ({self})")
         return codes.astype(np.int64)
 
     def decode(self, codes: Integers) -> np.ndarray[Any, np.dtype[Any]]:
@@ -121,7 +121,7 @@ class Domain:
             try:
                 codes[row] = code_of[value]
             except (KeyError, TypeError):
-                raise InputError(f"row {row + 1}, column {column!r}: {value!r} is not in the domain ({self})") from None
+                raise RowError(row + 1, column, f"{value!r} is not in the domain ({self})") from None
         return codes
 
     def __str__(self) -> str:

@@ -3,7 +3,8 @@
 ::
 
     PdqsError
-    ├── InputError          a row of data: names the row (counted from 1) and the column
+    ├── InputError          data that cannot be used: names the column
+    │   └── RowError        ... and the row, counted from 1
     ├── TermsError          what a round promises does not hold together
     │   ├── DomainError     a value domain that cannot be asked about
     │   └── RuleError       a rule that is not a family of falling curves
@@ -24,6 +25,25 @@ class PdqsError(Exception):
 
 class InputError(PdqsError):
     """Bad data. The message names the row (from 1) and the column."""
+
+
+class RowError(InputError):
+    """One bad row of a column. A batch of a longer column counts its rows from 1; ``moved`` puts that right.
+
+    >>> str(RowError(2, "bid", "nan is not a finite number").moved(1000))
+    "row 1002, column 'bid': nan is not a finite number"
+    """
+
+    def __init__(self, row: int, column: str, fault: str) -> None:
+        super().__init__(row, column, fault)
+        self.row, self.column, self.fault = row, column, fault
+
+    def __str__(self) -> str:
+        return f"row {self.row}, column {self.column!r}: {self.fault}"
+
+    def moved(self, rows: int) -> RowError:
+        """The same fault with ``rows`` rows before the batch."""
+        return RowError(self.row + rows, self.column, self.fault)
 
 
 class TermsError(PdqsError):
