@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -32,6 +32,16 @@ class Entropy(Protocol):
     """A source of uniform 32-bit words."""
 
     def words(self, count: int) -> Words: ...
+
+
+@runtime_checkable
+class OwnEntropy(Entropy, Protocol):
+    """A source in which every owner of the batch has her own words: ``words_of`` gives the next of some owners only.
+
+    Draws from it are the same however owners are ordered or split into batches.
+    """
+
+    def words_of(self, places: Integers) -> Words: ...
 
 
 @final
@@ -144,7 +154,8 @@ def draw_dice(count: int, domain_size: int, entropy: Entropy) -> Integers:
         refused = np.flatnonzero(dice >= refused_from)
         while refused.size:
             dice = dice.copy() if not dice.flags.writeable else dice
-            dice[refused] = entropy.words(refused.size)
+            again = entropy.words_of(refused) if isinstance(entropy, OwnEntropy) else entropy.words(refused.size)
+            dice[refused] = again
             refused = refused[dice[refused] >= refused_from]
     if domain_size & (domain_size - 1) == 0:
         return (dice & np.uint32(domain_size - 1)).astype(np.int64)

@@ -44,7 +44,9 @@ class BidSummary:
         bids = np.concatenate([self.charged_bids, other.charged_bids])
         counts = np.concatenate([self.counts, other.counts])
         if int(counts.sum()) > BINS:
-            bids = _edges(self.low, self.high)[bin_of(bids, self.low, self.high)]
+            counted = np.zeros(BINS, dtype=np.int64)
+            np.add.at(counted, bin_of(bids, self.low, self.high), counts)
+            return _histogram(counted, self.low, self.high)
         distinct, place = np.unique(bids, return_inverse=True)
         total = np.zeros(distinct.size, dtype=np.int64)
         np.add.at(total, place, counts)
@@ -63,11 +65,16 @@ def summarise(bids: Floats, low: float, high: float) -> BidSummary:
     counted = np.zeros(BINS, dtype=np.int64)
     for start in range(0, bids.size, _BATCH):
         counted += np.bincount(bin_of(bids[start : start + _BATCH], low, high), minlength=BINS)
-    used = np.flatnonzero(counted)
-    return BidSummary(low=low, high=high, charged_bids=_edges(low, high)[used], counts=counted[used])
+    return _histogram(counted, low, high)
 
 
 _BATCH = 2**18
+
+
+def _histogram(counted: Integers, low: float, high: float) -> BidSummary:
+    """The summary of a count per bin."""
+    used = np.flatnonzero(counted)
+    return BidSummary(low=low, high=high, charged_bids=_edges(low, high)[used], counts=counted[used])
 
 
 def bin_of(bids: Floats, low: float, high: float) -> Integers:

@@ -15,7 +15,7 @@ from pdqs.offers import Offers
 from pdqs.randomiser import Reports
 from pdqs.types import Floats, Integers
 
-_FRACTION_BITS = 62  # for sums of figures in [0, 1]
+FRACTION_BITS = 62  # for sums of figures in [0, 1]
 _LEAST_Q = 2.0**-16
 _INVERSE_BITS = 30  # for sums of 1/q and 1/q^2, which is at most 2^32
 
@@ -61,7 +61,7 @@ class Tally:
 
     def power(self, exponent: int) -> float:
         """sum q^exponent, for 1 <= exponent <= 4."""
-        return self.powers[exponent - 1] / (1 << _FRACTION_BITS)
+        return self.powers[exponent - 1] / (1 << FRACTION_BITS)
 
     def inverse(self, exponent: int) -> float:
         """sum q^-exponent over q > 0, for 1 <= exponent <= 2."""
@@ -70,7 +70,7 @@ class Tally:
     @property
     def weighted(self) -> Floats:
         """sum of q over the reports of each value."""
-        return np.array([w / (1 << _FRACTION_BITS) for w in self.weights])
+        return np.array([w / (1 << FRACTION_BITS) for w in self.weights])
 
     @property
     def lifted(self) -> Floats:
@@ -96,16 +96,16 @@ def tally(reports: Reports, offers: Offers) -> Tally:
         owners=len(offers),
         reports=int(codes.size),
         heard=int(heard.size),
-        powers=tuple(_exact_sum(p, _FRACTION_BITS) for p in (heard, squares, squares * heard, squares * squares)),
-        inverses=tuple(_exact_sum(p, _INVERSE_BITS) for p in (1.0 / heard, 1.0 / squares)),
+        powers=tuple(exact_sum(p, FRACTION_BITS) for p in (heard, squares, squares * heard, squares * squares)),
+        inverses=tuple(exact_sum(p, _INVERSE_BITS) for p in (1.0 / heard, 1.0 / squares)),
         counts=np.bincount(codes, minlength=k).astype(np.int64),
-        weights=_exact_sums(heard, heard_codes, k, _FRACTION_BITS),
+        weights=_exact_sums(heard, heard_codes, k, FRACTION_BITS),
         lifts=_exact_sums(1.0 / heard, heard_codes, k, _INVERSE_BITS),
         squared_lifts=_exact_sums(1.0 / squares, heard_codes, k, _INVERSE_BITS),
     )
 
 
-def _exact_sum(values: Floats, bits: int) -> int:
+def exact_sum(values: Floats, bits: int) -> int:
     """The sum of floor(value 2^bits), exactly: halves of 64-bit words added apart, so that nothing overflows."""
     units = (values * 2.0**bits).astype(np.uint64)
     low, high = units & np.uint64(0xFFFFFFFF), units >> np.uint64(32)
