@@ -93,7 +93,8 @@ class Domain:
         numbers = columns.numbers(values, column=column)
         position = (numbers - self.start) / self.step
         codes = np.rint(position)
-        good = (np.abs(position - codes) <= 1e-6) & (codes >= 0) & (codes < self.size)
+        with np.errstate(invalid="ignore"):  # an infinity less itself: not good, and not a warning
+            good = (np.abs(position - codes) <= 1e-6) & (codes >= 0) & (codes < self.size)
         if not good.all():
             row = int(np.argmin(good))
             raise RowError(row + 1, column, f"{numbers[row]:g} is not in the domain ({self})")
