@@ -43,8 +43,10 @@ class Trade(Shown):
         return (*self.answer.warnings, *self.payments._notes())
 
 
-def trade(values: Column, bids: Column, terms: Terms, rng: np.random.Generator | Entropy) -> Trade:
-    """Run a whole round in one process.
+def trade(
+    values: Column, bids: Column, terms: Terms, rng: np.random.Generator | Entropy, *, level: float = 0.95
+) -> Trade:
+    """Run a whole round in one process; ``level`` is that of the answer's interval.
 
     >>> import pdqs
     >>> rng = np.random.default_rng(1)
@@ -54,6 +56,6 @@ def trade(values: Column, bids: Column, terms: Terms, rng: np.random.Generator |
     """
     offers = clear(bids, terms)
     reports = randomise(values, offers, rng)
-    found = answer(reports, offers, terms)
+    found = answer(reports, offers, terms, level=level)
     payments = settle(offers, reports, terms)
     return Trade(terms=terms, offers=offers, reports=reports, answer=found, payments=payments)
