@@ -34,7 +34,7 @@ IdempotencyKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}
 
 
 class Problem(Message):
-    """The one shape of an error (RFC 9457): ``type`` is a stable word for programs, ``detail`` a sentence for people."""
+    """The one shape of an error (RFC 9457): ``type`` a stable word for programs, ``detail`` a sentence for people."""
 
     type: str
     title: str

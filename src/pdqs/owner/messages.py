@@ -1,9 +1,9 @@
 """What passes between an owner's device and the market, as strict, bounded messages.
 
-The device sees a *question* (a domain and a text), never the consumer's query, so that other protocols (a bit at a time)
-can be served without changing it. Amounts are whole micro-units, times whole milliseconds since 1970 by the server's
-clock, and q is an integer numerator out of 2^32. No message says whether a coin chose the truth: there is no such field,
-and unknown fields are refused.
+The device sees a *question* (a domain and a text), never the consumer's query, so that other protocols (one bit at a
+time) can be served without changing it. Amounts are whole micro-units, times whole milliseconds since 1970 by the
+server's clock, and q is an integer numerator out of 2^32. No message says whether a coin chose the truth: there is no
+such field, and unknown fields are refused.
 """
 
 from __future__ import annotations

@@ -1,0 +1,338 @@
+"""What parties do to rounds. Each command is one transaction: it happens wholly or not at all, and once.
+
+    draft ──open──► open ──clear──► reporting ──settle──► settled;   draft or open ──cancel──► cancelled
+
+Every command takes the row of its round under lock before it looks at state or clock, so that a bid is either in before
+clearing reads the bids, or refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+
+from pdqs.errors import PdqsError
+from pdqs.market import access, ledger
+from pdqs.market.context import Market
+from pdqs.market.errors import ConflictError, NotFoundError, UnprocessableError
+from pdqs.market.messages import Round, RoundPlan, User
+from pdqs.market.rounds import frozen, numerators_of, offers_for, outcome_of, terms_of
+from pdqs.market.schema import bids, offers, reports, rounds
+from pdqs.market.sql import insert_new
+from pdqs.market.treasury import (
+    deposit,
+    derived_id,
+    first_operator,
+    pay_out,
+    refuse_other_body,
+    register_user,
+    renew_code,
+)
+from pdqs.market.views import plan_of, round_message, visible_round
+from pdqs.offers import Offers
+from pdqs.owner.messages import Bid, BidReceipt, Report, ReportReceipt
+from pdqs.plan import forecast_half_width
+
+__all__ = [
+    "advance_due",
+    "cancel_round",
+    "clear_round",
+    "deposit",
+    "draft_round",
+    "first_operator",
+    "open_round",
+    "pay_out",
+    "place_bid",
+    "register_user",
+    "renew_code",
+    "settle_round",
+    "submit_report",
+]
+
+THE_CLOCK = User(user_id=f"u_{'0' * 24}", role="operator", name="the clock", created_at_ms=0)
+"""Who clears and settles when a deadline passes."""
+
+
+def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round:
+    """Keep a plan, checked. Nothing is promised yet and no money moves."""
+    access.require(actor, "consumer")
+    try:
+        terms_of(plan)
+    except PdqsError as fault:
+        raise UnprocessableError("bad-terms", str(fault)) from fault
+    row = {
+        "round_id": derived_id("r", actor, key),
+        "consumer_id": actor.user_id,
+        "state": "draft",
+        "plan": plan.model_dump_json(),
+        "created_at_ms": market.clock(),
+    }
+    with market.store.write() as connection:
+        insert_new(connection, rounds, [row])
+        refuse_other_body(visible_round(connection, actor, str(row["round_id"])).plan == row["plan"])
+        return round_message(connection, str(row["round_id"]))
+
+
+def open_round(market: Market, actor: User, round_id: str) -> Round:
+    """Put the budget in escrow, freeze and hash the terms, and let owners bid."""
+    access.require(actor, "consumer")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state == "cancelled":
+            raise ConflictError("cancelled", "this round was cancelled")
+        if row.state == "draft":
+            now, plan = market.clock(), plan_of(row)
+            closes = now + 1000 * plan.bid_seconds
+            terms = frozen(round_id, plan, closes)
+            amounts = {
+                ledger.account_of("consumer", row.consumer_id): -plan.budget_micros,
+                ledger.account_of("escrow", round_id): plan.budget_micros,
+            }
+            _post(connection, "escrow", round_id, now, amounts)
+            figures = {"terms": terms.document, "terms_hash": terms.hash, "opened_at_ms": now}
+            _change(connection, round_id, state="open", bids_close_at_ms=closes, **figures)
+        return round_message(connection, round_id)
+
+
+def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
+    """Keep an owner's bid, once and for good, if the round is still open by the server's clock."""
+    access.require(actor, "owner")
+    with market.store.write() as connection:
+        row = _round_for_owner(connection, round_id)
+        now = market.clock()
+        kept = _own(connection, bids, round_id, actor)
+        if kept is None:
+            _refuse_bid(row, bid, now)
+            fresh = {"round_id": round_id, "owner_id": actor.user_id, "bid_micros": bid.bid_micros, "placed_at_ms": now}
+            if insert_new(connection, bids, [fresh]):
+                return bid_receipt(row, bid.bid_micros, now)
+            kept = _own(connection, bids, round_id, actor)  # a twin of this request came first
+        if (kept.bid_micros, row.terms_hash) != (bid.bid_micros, bid.terms_hash):
+            raise ConflictError("bid-stands", "your bid in this round stands and cannot be changed")
+        return bid_receipt(row, kept.bid_micros, kept.placed_at_ms)
+
+
+def clear_round(market: Market, actor: User, round_id: str) -> Round:
+    """Turn the frozen bids into offers; with too few of them, cancel and give the escrow back."""
+    access.require(actor, "consumer", "operator")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state == "draft":
+            raise ConflictError("not-open", "this round has not been opened")
+        if row.state == "open":
+            now = market.clock()
+            if now < row.bids_close_at_ms:
+                raise ConflictError("too-early", f"bids close at {row.bids_close_at_ms} and it is {now}")
+            _clear(connection, row, now)
+        return round_message(connection, round_id)
+
+
+def submit_report(market: Market, actor: User, round_id: str, report: Report) -> ReportReceipt:
+    """Keep an owner's report, once and for good. The same report again gets the same receipt."""
+    access.require(actor, "owner")
+    with market.store.write() as connection:
+        row = _round_for_owner(connection, round_id)
+        offer = _own(connection, offers, round_id, actor)
+        if offer is None or offer.q_numerator == 0:
+            raise ConflictError("no-offer", "there is no offer to you in this round")
+        now = market.clock()
+        kept = _own(connection, reports, round_id, actor)
+        if kept is None:
+            _refuse_report(row, report, now)
+            fresh = {"round_id": round_id, "owner_id": actor.user_id, "code": report.code, "received_at_ms": now}
+            if insert_new(connection, reports, [fresh]):
+                return report_receipt(row, report.code, now, offer.payment_micros)
+            kept = _own(connection, reports, round_id, actor)
+        if (kept.code, row.terms_hash) != (report.code, report.terms_hash):
+            raise ConflictError("report-stands", "your report in this round stands: resend the same, never draw again")
+        return report_receipt(row, kept.code, kept.received_at_ms, offer.payment_micros)
+
+
+def settle_round(market: Market, actor: User, round_id: str) -> Round:
+    """Answer, pay everyone whose report came, and give back what is left: all in one transaction."""
+    access.require(actor, "consumer", "operator")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state in ("draft", "open", "cancelled"):
+            raise ConflictError("not-cleared", f"this round is {row.state}: there is nothing to settle")
+        if row.state == "reporting":
+            now = market.clock()
+            if now < row.reports_close_at_ms and _count(connection, round_id) < row.offers:
+                raise ConflictError("too-early", f"reports close at {row.reports_close_at_ms} and it is {now}")
+            _settle(connection, row, now)
+        return round_message(connection, round_id)
+
+
+def cancel_round(market: Market, actor: User, round_id: str) -> Round:
+    """Call a round off before it is cleared; the escrow goes back."""
+    access.require(actor, "consumer", "operator")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state in ("reporting", "settled"):
+            raise ConflictError("too-late", "a cleared round cannot be cancelled: owners may have reported already")
+        if row.state != "cancelled":
+            who = "its consumer" if actor.role == "consumer" else "the operator"
+            _cancel(connection, row, market.clock(), f"cancelled by {who}")
+        return round_message(connection, round_id)
+
+
+def advance_due(market: Market) -> list[str]:
+    """Clear and settle every round whose time has come; the ids of those that moved."""
+    now = market.clock()
+    with market.store.read() as connection:
+        to_clear = connection.scalars(
+            select(rounds.c.round_id).where(rounds.c.state == "open", rounds.c.bids_close_at_ms <= now)
+        ).all()
+        reporting = connection.execute(select(rounds).where(rounds.c.state == "reporting")).all()
+        to_settle = [
+            row.round_id
+            for row in reporting
+            if row.reports_close_at_ms <= now or _count(connection, row.round_id) >= row.offers
+        ]
+    for round_id in to_clear:
+        clear_round(market, THE_CLOCK, round_id)
+    for round_id in to_settle:
+        settle_round(market, THE_CLOCK, round_id)
+    return [*to_clear, *to_settle]
+
+
+def bid_receipt(row: Any, bid_micros: int, placed_at_ms: int) -> BidReceipt:
+    """The market's word that it has a bid."""
+    return BidReceipt(
+        round_id=row.round_id, terms_hash=row.terms_hash, bid_micros=bid_micros, placed_at_ms=placed_at_ms
+    )
+
+
+def report_receipt(row: Any, code: int, received_at_ms: int, payment_micros: int) -> ReportReceipt:
+    """The market's word that it has a report, and what it will pay."""
+    return ReportReceipt(
+        round_id=row.round_id,
+        terms_hash=row.terms_hash,
+        code=code,
+        received_at_ms=received_at_ms,
+        payment_micros=payment_micros,
+    )
+
+
+def _round_for_owner(connection: Connection, round_id: str) -> Any:
+    """A round that owners can see, held so that it cannot be cleared or settled meanwhile."""
+    held = select(rounds).where(rounds.c.round_id == round_id).with_for_update(read=True)
+    row = connection.execute(held).one_or_none()
+    if row is None or row.terms_hash is None:
+        raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
+    return row
+
+
+def _own(connection: Connection, table: Any, round_id: str, actor: User) -> Any:
+    mine = select(table).where(table.c.round_id == round_id, table.c.owner_id == actor.user_id)
+    return connection.execute(mine).one_or_none()
+
+
+def _refuse_bid(row: Any, bid: Bid, now: int) -> None:
+    if row.state != "open" or now >= row.bids_close_at_ms:
+        raise ConflictError("bids-closed", "bids in this round are closed")
+    if bid.terms_hash != row.terms_hash:
+        raise ConflictError("other-terms", "the bid is for other terms than this round's")
+    plan = plan_of(row)
+    if not plan.bid_low_micros <= bid.bid_micros <= plan.bid_high_micros:
+        raise UnprocessableError(
+            "bid-out-of-range",
+            f"bids in this round lie from {plan.bid_low_micros} to {plan.bid_high_micros} micro-units",
+        )
+
+
+def _refuse_report(row: Any, report: Report, now: int) -> None:
+    if row.state != "reporting" or now >= row.reports_close_at_ms:
+        raise ConflictError("reports-closed", "reports in this round are closed")
+    if report.terms_hash != row.terms_hash:
+        raise ConflictError("other-terms", "the report is for other terms than this round's")
+    size = plan_of(row).query.domain.domain().size
+    if report.code >= size:
+        raise UnprocessableError("code-out-of-range", f"codes in this round lie from 0 to {size - 1}")
+
+
+def _clear(connection: Connection, row: Any, now: int) -> None:
+    round_id, plan = row.round_id, plan_of(row)
+    terms = terms_of(plan)
+    # The software may have changed since the round was opened; what was promised may not.
+    assert frozen(round_id, plan, row.bids_close_at_ms).hash == row.terms_hash, "the terms are not those frozen"
+    own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id).order_by(bids.c.owner_id)
+    frozen_bids = connection.execute(own).all()
+    if len(frozen_bids) < plan.minimum_owners:
+        few = f"{len(frozen_bids)} owners bid, and the round needs {plan.minimum_owners}"
+        _cancel(connection, row, now, few)
+        return
+    made = offers_for([bid.bid_micros for bid in frozen_bids], terms)
+    connection.execute(offers.insert(), _offer_rows(round_id, [bid.owner_id for bid in frozen_bids], made))
+    half_width = forecast_half_width(made)
+    _change(
+        connection,
+        round_id,
+        state="reporting",
+        reports_close_at_ms=now + 1000 * plan.report_seconds,
+        offers=made.bought,
+        committed_micros=made.spent_micros,
+        forecast_half_width=half_width if half_width < float("inf") else None,
+    )
+
+
+def _offer_rows(round_id: str, owner_ids: list[str], made: Offers) -> list[dict[str, Any]]:
+    assert made.spent_micros <= made.budget_micros, "clearing passed the budget"
+    numerators, payments = numerators_of(made).tolist(), made.payment_micros.tolist()
+    return [
+        {"round_id": round_id, "owner_id": owner_id, "q_numerator": numerator, "payment_micros": payment}
+        for owner_id, numerator, payment in zip(owner_ids, numerators, payments, strict=True)
+    ]
+
+
+def _settle(connection: Connection, row: Any, now: int) -> None:
+    plan = plan_of(row)
+    theirs = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
+    lines = connection.execute(
+        select(offers.c.owner_id, offers.c.q_numerator, offers.c.payment_micros, reports.c.code)
+        .select_from(offers.outerjoin(reports, theirs))
+        .where(offers.c.round_id == row.round_id)
+        .order_by(offers.c.owner_id)
+    ).all()
+    outcome = outcome_of(
+        row.round_id,
+        row.terms_hash,
+        terms_of(plan),
+        q_numerators=[line.q_numerator for line in lines],
+        payment_micros=[line.payment_micros for line in lines],
+        codes=[line.code for line in lines],
+    )
+    payments = zip(lines, outcome.payment_micros.tolist(), strict=True)
+    amounts = {ledger.account_of("owner", line.owner_id): payment for line, payment in payments}
+    amounts[ledger.account_of("consumer", row.consumer_id)] = outcome.answer.returned_micros
+    amounts[ledger.account_of("escrow", row.round_id)] = -plan.budget_micros
+    _post(connection, "settlement", row.round_id, now, amounts)
+    figures = {"paid_micros": outcome.answer.paid_micros, "answer": outcome.answer.model_dump_json()}
+    _change(connection, row.round_id, state="settled", ended_at_ms=now, **figures)
+
+
+def _cancel(connection: Connection, row: Any, now: int, reason: str) -> None:
+    held = ledger.balance(connection, ledger.account_of("escrow", row.round_id))
+    if held:
+        amounts = {
+            ledger.account_of("escrow", row.round_id): -held,
+            ledger.account_of("consumer", row.consumer_id): held,
+        }
+        _post(connection, "return", row.round_id, now, amounts)
+    _change(connection, row.round_id, state="cancelled", ended_at_ms=now, reason=reason)
+
+
+def _post(connection: Connection, kind: ledger.Kind, round_id: str, now: int, amounts: dict[str, int]) -> None:
+    entry = ledger.Entry(transaction_id=f"{kind}:{round_id}", kind=kind, at_ms=now, amounts=amounts, round_id=round_id)
+    posted = ledger.post(connection, entry)
+    assert posted, f"transaction {entry.transaction_id} was entered before, but the round's state says it was not"
+
+
+def _change(connection: Connection, round_id: str, **values: Any) -> None:
+    connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(**values))
+
+
+def _count(connection: Connection, round_id: str) -> int:
+    counted = select(func.count()).select_from(reports).where(reports.c.round_id == round_id)
+    return int(connection.scalar(counted) or 0)

@@ -1,0 +1,29 @@
+"""What every command and query is given: a database and a clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from pdqs.market.settings import Settings
+from pdqs.market.store import Store
+
+Clock = Callable[[], int]
+"""Milliseconds since 1970."""
+
+
+def system_clock() -> int:
+    """The server's own clock."""
+    return time.time_ns() // 1_000_000
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Market:
+    """One market: where it is kept, by whose clock it runs, and its settings."""
+
+    store: Store
+    clock: Clock = system_clock
+    settings: Settings = Settings()

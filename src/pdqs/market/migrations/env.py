@@ -1,0 +1,14 @@
+"""Run by Alembic, on the connection that :mod:`pdqs.market.migrate` hands over."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from pdqs.market.schema import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    transactional_ddl=True,  # both databases undo a half-made table
+)
+context.run_migrations()

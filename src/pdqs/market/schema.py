@@ -1,0 +1,169 @@
+"""The tables, once, for both databases. On SQLite they are STRICT: a column holds its type or the write fails.
+
+Bids, offers and reports are written once and never changed. Money lives in ``accounts``, ``transactions`` and
+``postings`` alone; only ``world`` (everything outside the market) may be below zero, and the database itself says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+)
+from sqlalchemy.dialects.sqlite import REAL
+from sqlalchemy.types import TypeEngine
+
+Whole = BigInteger().with_variant(Integer(), "sqlite")
+Real: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
+
+metadata = MetaData()
+_STRICT: dict[str, Any] = {"sqlite_strict": True}
+_CLUSTERED: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
+
+users = Table(
+    "users",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column(
+        "role", Text, CheckConstraint("role IN ('consumer', 'owner', 'operator')", name="known_role"), nullable=False
+    ),
+    Column("name", Text, nullable=False),
+    Column("created_at_ms", Whole, nullable=False),
+    Column("token_hash", Text, unique=True),
+    **_STRICT,
+)
+
+codes = Table(
+    "codes",
+    metadata,
+    Column("user_id", Text, ForeignKey("users.user_id"), primary_key=True),
+    Column("code_hash", Text, unique=True, nullable=False),
+    Column("expires_at_ms", Whole, nullable=False),
+    **_STRICT,
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("cookie_hash", Text, primary_key=True),
+    Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
+    Column("expires_at_ms", Whole, nullable=False),
+    **_STRICT,
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("round_id", Text, primary_key=True),
+    Column("consumer_id", Text, ForeignKey("users.user_id"), nullable=False),
+    Column(
+        "state",
+        Text,
+        CheckConstraint("state IN ('draft', 'open', 'reporting', 'settled', 'cancelled')", name="known_state"),
+        nullable=False,
+    ),
+    Column("plan", Text, nullable=False),
+    Column("created_at_ms", Whole, nullable=False),
+    Column("terms", Text),
+    Column("terms_hash", Text),
+    Column("opened_at_ms", Whole),
+    Column("bids_close_at_ms", Whole),
+    Column("reports_close_at_ms", Whole),
+    Column("ended_at_ms", Whole),
+    Column("offers", Whole, nullable=False, server_default="0"),
+    Column("committed_micros", Whole, nullable=False, server_default="0"),
+    Column("paid_micros", Whole, nullable=False, server_default="0"),
+    Column("forecast_half_width", Real),
+    Column("answer", Text),
+    Column("reason", Text),
+    Index("rounds_by_consumer", "consumer_id", "created_at_ms", "round_id"),
+    Index("rounds_by_state", "state", "created_at_ms", "round_id"),
+    **_STRICT,
+)
+
+bids = Table(
+    "bids",
+    metadata,
+    Column("round_id", Text, ForeignKey("rounds.round_id"), primary_key=True),
+    Column("owner_id", Text, ForeignKey("users.user_id"), primary_key=True),
+    Column("bid_micros", Whole, CheckConstraint("bid_micros >= 0", name="bid_not_negative"), nullable=False),
+    Column("placed_at_ms", Whole, nullable=False),
+    Index("bids_by_owner", "owner_id", "round_id"),
+    **_CLUSTERED,
+)
+
+offers = Table(
+    "offers",
+    metadata,
+    Column("round_id", Text, primary_key=True),
+    Column("owner_id", Text, primary_key=True),
+    Column(
+        "q_numerator",
+        Whole,
+        CheckConstraint("q_numerator BETWEEN 0 AND 4294967295", name="q_below_one"),
+        nullable=False,
+    ),
+    Column(
+        "payment_micros", Whole, CheckConstraint("payment_micros >= 0", name="payment_not_negative"), nullable=False
+    ),
+    ForeignKeyConstraint(["round_id", "owner_id"], ["bids.round_id", "bids.owner_id"]),
+    **_CLUSTERED,
+)
+
+reports = Table(
+    "reports",
+    metadata,
+    Column("round_id", Text, primary_key=True),
+    Column("owner_id", Text, primary_key=True),
+    Column("code", Whole, CheckConstraint("code >= 0", name="code_not_negative"), nullable=False),
+    Column("received_at_ms", Whole, nullable=False),
+    ForeignKeyConstraint(["round_id", "owner_id"], ["offers.round_id", "offers.owner_id"]),
+    **_CLUSTERED,
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("account", Text, primary_key=True),
+    Column(
+        "kind",
+        Text,
+        CheckConstraint("kind IN ('world', 'consumer', 'owner', 'escrow')", name="known_kind"),
+        nullable=False,
+    ),
+    Column("balance_micros", Whole, nullable=False),
+    CheckConstraint("kind = 'world' OR balance_micros >= 0", name="balance_not_negative"),
+    Index("accounts_by_kind", "kind", "account"),
+    **_STRICT,
+)
+
+transactions = Table(
+    "transactions",
+    metadata,
+    Column("transaction_id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("at_ms", Whole, nullable=False),
+    Column("round_id", Text, ForeignKey("rounds.round_id")),
+    **_STRICT,
+)
+
+postings = Table(
+    "postings",
+    metadata,
+    Column("transaction_id", Text, ForeignKey("transactions.transaction_id"), primary_key=True),
+    Column("account", Text, ForeignKey("accounts.account"), primary_key=True),
+    Column("amount_micros", Whole, CheckConstraint("amount_micros <> 0", name="amount_not_zero"), nullable=False),
+    Index("postings_by_account", "account", "transaction_id"),
+    **_CLUSTERED,
+)

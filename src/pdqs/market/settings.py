@@ -1,0 +1,56 @@
+"""What can be set, with what it is unless set. No configuration is needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from pdqs.errors import TermsError
+
+PREFIX = "PDQS_"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of one server; each can come from the environment as ``PDQS_`` and its name in capitals.
+
+    A rate is in requests a second, a burst in requests; callers are counted by address and, apart, by credential.
+    """
+
+    database_url: str = "sqlite:///pdqs-market.db"
+    most_body_bytes: int = 256 * 1024
+    address_rate: float = 400.0
+    address_burst: float = 4_000.0
+    caller_rate: float = 20.0
+    caller_burst: float = 200.0
+    tick_seconds: float = 1.0
+    code_hours: float = 72.0
+    session_hours: float = 12.0
+
+    @staticmethod
+    def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
+        """Settings with what the environment says.
+
+        >>> Settings.from_environment({"PDQS_CALLER_RATE": "5"}).caller_rate
+        5.0
+        """
+        given: dict[str, Any] = {}
+        for field in dataclasses.fields(Settings):
+            text = environment.get(PREFIX + field.name.upper())
+            if text is not None:
+                given[field.name] = _parsed(field.name, text, type(field.default))
+        return Settings(**given)
+
+
+def _parsed(name: str, text: str, kind: type) -> Any:
+    try:
+        value = kind(text)
+    except ValueError:
+        raise TermsError(f"{PREFIX}{name.upper()}: {text!r} is not a number") from None
+    if kind is not str and not 0 < value < float("inf"):
+        raise TermsError(f"{PREFIX}{name.upper()}: {text!r} must be above 0")
+    return value
