@@ -1,0 +1,91 @@
+"""What an offer costs in privacy, and whether it pays for it. The browser's twin is ``browser/price.mjs``.
+
+Every figure is recomputed from the two integers that decide it: the numerator N of q = N / 2^32 and the size k of the
+domain. All rounding is to the owner's side: eps up, the least payment up.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pdqs.money import MICROS_PER_UNIT
+from pdqs.privacy import Q_UNITS, epsilon_upper
+
+NANOS_PER_EPSILON = 10**9
+"""The ledger counts eps in whole billionths, so that a sum of many is exact."""
+
+
+def epsilon_of(numerator: int, domain_size: int) -> float:
+    """eps(N / 2^32) on a domain of k values, never below the true one.
+
+    >>> round(epsilon_of(2**31, 2), 4)
+    1.0986
+    """
+    return float(epsilon_upper(np.array(numerator / Q_UNITS), domain_size))
+
+
+def epsilon_nanos(numerator: int, domain_size: int) -> int:
+    """eps in whole billionths, rounded up.
+
+    >>> epsilon_nanos(2**31, 2)
+    1098612289
+    """
+    return math.ceil(epsilon_of(numerator, domain_size) * NANOS_PER_EPSILON)
+
+
+def least_payment_micros(bid_micros: int, numerator: int, domain_size: int) -> int:
+    """The least whole payment that covers bid x eps.
+
+    bid x eps is never a whole number unless it is 0 (eps is the logarithm of a rational number), so a figure within
+    rounding of one cannot be told from it: such an offer is refused.
+
+    >>> least_payment_micros(1_000_000, 2**31, 2)
+    1098613
+    """
+    return math.ceil(bid_micros * epsilon_of(numerator, domain_size))
+
+
+def is_fair(bid_micros: int, numerator: int, domain_size: int, payment_micros: int) -> bool:
+    """Whether the payment covers the owner's own price: payment >= bid x eps.
+
+    >>> is_fair(1_000_000, 2**31, 2, 1_098_612), is_fair(1_000_000, 2**31, 2, 1_098_613)
+    (False, True)
+    """
+    return payment_micros >= least_payment_micros(bid_micros, numerator, domain_size)
+
+
+def exact_money(micros: int) -> str:
+    """Micro-units for people, to the last one: at least two decimals, no idle zeros after them.
+
+    >>> exact_money(1_500_000), exact_money(-1_234_000_001)
+    ('1.50', '-1,234.000001')
+    """
+    whole, part = divmod(abs(micros), MICROS_PER_UNIT)
+    decimals = f"{part:06d}".rstrip("0").ljust(2, "0")
+    return f"{'-' if micros < 0 else ''}{whole:,}.{decimals}"
+
+
+def sureness(epsilon: float) -> float:
+    """How sure someone can become who first held two answers equally likely: e^eps / (1 + e^eps).
+
+    >>> round(sureness(math.log(3)), 2)
+    0.75
+    """
+    return 1.0 / (1.0 + math.exp(-epsilon))
+
+
+def in_words(numerator: int, domain_size: int) -> str:
+    """What this eps means, for the owner.
+
+    >>> print(in_words(2**31, 2))
+    Your report is your true answer with chance 50.0 %, otherwise a random one. Whoever sees it and first held two
+    answers equally likely can be at most 75.0 % sure between them (epsilon 1.0986).
+    """
+    epsilon = epsilon_of(numerator, domain_size)
+    return (
+        f"Your report is your true answer with chance {100 * numerator / Q_UNITS:.1f} %, otherwise a random one."
+        f" Whoever sees it and first held two answers equally likely can be at most {100 * sureness(epsilon):.1f} %"
+        f" sure between them (epsilon {epsilon:.4f})."
+    )

@@ -1,0 +1,41 @@
+"""The browser's modules run by node, for tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BROWSER = Path(str(files("pdqs.owner"))) / "browser"
+
+
+def twin(modules: Path = BROWSER, **asked: Any) -> dict[str, Any]:
+    """What the modules of a directory answer to these cases; skips where there is no node."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
+    run = subprocess.run(
+        [node, str(Path(__file__).with_name("twin.mjs")), str(modules)],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return dict(json.loads(run.stdout))
+
+
+def mutant(directory: Path, module: str, was: str, becomes: str) -> Path:
+    """A copy of the modules with one deliberate mistake: tests must catch it."""
+    for source in BROWSER.glob("*.mjs"):
+        (directory / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    text = (directory / module).read_text(encoding="utf-8")
+    assert text.count(was) == 1, f"{was!r} is not in {module} exactly once"
+    (directory / module).write_text(text.replace(was, becomes), encoding="utf-8")
+    return directory

@@ -1,0 +1,60 @@
+"""Rounds and offers as a market would send them, for tests of the device."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pdqs
+from pdqs.owner.messages import DomainMessage, Offer, Question, RoundNotice
+from pdqs.owner.price import least_payment_micros
+from pdqs.query import Query
+
+ROUND = "rnd_" + "a1" * 12
+CLOSES = 1_800_000_000_000
+
+
+def notice(query: Query | None = None, *, attribute: str = "smoker", **changes: Any) -> RoundNotice:
+    """An honest notice of a round; ``changes`` are made after it was hashed."""
+    terms = pdqs.Terms(query=query or pdqs.Count("Do you smoke?"), budget=100.0)
+    document = json.dumps(
+        {
+            "round": ROUND,
+            "attribute": attribute,
+            "bids_close_at_ms": CLOSES,
+            "report_seconds": 60,
+            "minimum_owners": 2,
+            "terms": json.loads(terms.canonical()),
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+    question = Question(attribute=attribute, text=terms.question.text, domain=DomainMessage.of(terms.question.domain))
+    honest = RoundNotice(
+        round_id=ROUND,
+        state="reporting",
+        question=question,
+        bid_low_micros=0,
+        bid_high_micros=1_000_000,
+        epsilon_max=4.0,
+        bids_close_at_ms=CLOSES,
+        reports_close_at_ms=CLOSES + 60_000,
+        terms=document,
+        terms_hash=hashlib.sha256(document.encode()).hexdigest(),
+    )
+    return honest.model_copy(update=changes)
+
+
+def offer(for_round: RoundNotice, *, bid_micros: int, q_numerator: int = 2**31, **changes: Any) -> Offer:
+    """The offer that pays exactly the owner's price."""
+    size = for_round.question.domain.size
+    honest = Offer(
+        round_id=for_round.round_id,
+        terms_hash=for_round.terms_hash,
+        question=for_round.question,
+        q_numerator=q_numerator,
+        payment_micros=least_payment_micros(bid_micros, q_numerator, size),
+        reports_close_at_ms=CLOSES + 60_000,
+    )
+    return honest.model_copy(update=changes)

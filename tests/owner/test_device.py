@@ -1,0 +1,316 @@
+"""The device checks before it consents, charges before it sends, and draws once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdqs
+from pdqs.owner.device import Device
+from pdqs.owner.errors import CapReached, LedgerError, OfferRefused
+from pdqs.owner.ledger import Charge, Ledger
+from pdqs.owner.messages import Offer, RoundNotice
+from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos
+from pdqs.types import Words
+
+from .node import mutant, twin
+from .rounds import ROUND, notice, offer
+
+BID = 300_000
+MARKET = "http://market.example"
+AGES = pdqs.Domain.grid(18, 90, 1)
+
+
+class CountedEntropy:
+    """System entropy that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def words(self, count: int) -> Words:
+        self.asked += 1
+        return pdqs.randomiser.SystemEntropy().words(count)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    opened = Ledger(tmp_path / "device.sqlite")
+    yield opened
+    opened.close()
+
+
+def bidder(ledger: Ledger, about: RoundNotice, bid_micros: int = BID) -> Device:
+    device = Device(market=MARKET, ledger=ledger, entropy=CountedEntropy())
+    device.ledger.keep_bid(MARKET, about.round_id, bid_micros, b"{}")
+    return device
+
+
+def retold(about: RoundNotice, **document: Any) -> RoundNotice:
+    """A notice whose frozen document was changed and hashed again: consistent, but not what is shown."""
+    changed = json.loads(about.terms) | document
+    text = json.dumps(changed, sort_keys=True, separators=(",", ":"))
+    return about.model_copy(update={"terms": text, "terms_hash": hashlib.sha256(text.encode()).hexdigest()})
+
+
+def retermed(about: RoundNotice, **terms: Any) -> RoundNotice:
+    return retold(about, terms=json.loads(about.terms)["terms"] | terms)
+
+
+def honest() -> tuple[RoundNotice, Offer]:
+    about = notice()
+    return about, offer(about, bid_micros=BID)
+
+
+def lies() -> dict[str, tuple[RoundNotice, Offer]]:
+    """Every way in which a round or an offer can fail to be what it says."""
+    about, fair = honest()
+    ages = notice(pdqs.Median(AGES, "How old are you?"), attribute="age")
+    other_domain = about.question.model_copy(update={"domain": ages.question.domain})
+    other_text = about.question.model_copy(update={"text": "Do you drink?"})
+    rounds = {
+        "the terms were changed after hashing": about.model_copy(update={"terms": about.terms + " "}),
+        "the terms are not JSON": about.model_copy(
+            update={"terms": "{", "terms_hash": hashlib.sha256(b"{").hexdigest()}
+        ),
+        "the terms lack the question": retermed(about, query={}),
+        "another round's terms": retold(about, round="rnd_" + "b2" * 12),
+        "another attribute": retold(about, attribute="income"),
+        "another closing time": retold(about, bids_close_at_ms=1),
+        "another cap": retermed(about, epsilon_max=9.0),
+        "another bid range": retermed(about, bid_range=[0.0, 2.0]),
+        "a contract that shows the coin": retermed(about, contract="on-selection"),
+        "another question is shown": about.model_copy(update={"question": other_text}),
+        "another domain is shown": about.model_copy(update={"question": other_domain}),
+    }
+    found = {what: (told, offer(told, bid_micros=BID)) for what, told in rounds.items()}
+    found |= {
+        "an offer for other terms": (about, fair.model_copy(update={"terms_hash": "0" * 64})),
+        "an offer for another round": (about, fair.model_copy(update={"round_id": "rnd_" + "b2" * 12})),
+        "an offer with another question": (about, fair.model_copy(update={"question": other_text})),
+        "a payment one micro-unit short": (
+            about,
+            fair.model_copy(update={"payment_micros": fair.payment_micros - 1}),
+        ),
+        "more privacy than the cap": (about, offer(about, bid_micros=BID, q_numerator=2**32 - 2**20)),
+    }
+    return found
+
+
+def test_an_honest_offer_is_reviewed_with_its_exact_price_and_epsilon(ledger: Ledger) -> None:
+    about, fair = honest()
+    review = bidder(ledger, about).review(about, fair)
+    assert review.epsilon == pytest.approx(np.log(3.0), rel=1e-14)
+    assert review.least_payment_micros == fair.payment_micros
+    assert review.within_cap
+    assert "50.0 %" in review.meaning
+    assert "75.0 %" in review.meaning
+
+
+@pytest.mark.parametrize("lie", lies())
+def test_the_device_refuses_a_round_or_offer_that_is_not_what_it_says(lie: str, ledger: Ledger) -> None:
+    told, made = lies()[lie]
+    device = bidder(ledger, told)
+    with pytest.raises(OfferRefused):
+        device.review(told, made)
+    assert ledger.reports() == []
+
+
+def test_the_browsers_device_refuses_the_same_lies_and_consents_to_the_same_truth() -> None:
+    cases = {"honest": honest(), **lies()}
+    found = twin(consents=[consent(*case) for case in cases.values()])["consents"]
+    refused = {name: one.get("refused") for name, one in zip(cases, found, strict=True)}
+    assert refused == {"honest": None} | dict.fromkeys(lies(), "Refusal")
+    assert all(one["words"] == 0 for one in found[1:]), "a refused offer drew random words"
+
+
+def consent(told: RoundNotice, made: Offer, *, code: int = 1, cap_nanos: int | None = None) -> dict[str, Any]:
+    return {
+        "notice": told.model_dump(),
+        "offer": made.model_dump(),
+        "bid_micros": BID,
+        "code": code,
+        "cap_nanos": cap_nanos,
+    }
+
+
+CARELESS = {
+    "the payment is not checked": ("if (!isFair(", "if (false && !isFair(", "a payment one micro-unit short"),
+    "the hash is not checked": ("!== notice.terms_hash) throw", "=== 0) throw", "the terms were changed after hashing"),
+    "the document is not compared": ("if (frozen !== shown)", "if (false)", "another attribute"),
+}
+
+
+@pytest.mark.parametrize("carelessness", CARELESS)
+def test_a_careless_browser_device_is_caught(carelessness: str, tmp_path: Path) -> None:
+    was, becomes, lie = CARELESS[carelessness]
+    found = twin(mutant(tmp_path, "device.mjs", was, becomes), consents=[consent(*lies()[lie])])["consents"]
+    assert "refused" not in found[0]
+
+
+def test_both_devices_make_reports_of_the_same_bytes_and_charge(ledger: Ledger) -> None:
+    about, fair = honest()
+    ours = bidder(ledger, about)
+    made = ours.report(ours.review(about, fair), 1, now_ms=1)
+    theirs = twin(consents=[consent(about, fair)])["consents"][0]
+    assert {json.loads(made.body)["code"], json.loads(theirs["body"])["code"]} <= {0, 1}
+    assert re_coded(made.body.decode()) == re_coded(theirs["body"])
+    assert theirs["same"]
+    assert theirs["spentNanos"] == made.epsilon_nanos == epsilon_nanos(2**31, 2)
+
+
+def re_coded(body: str) -> str:
+    return body.replace('"code":1}', '"code":0}')
+
+
+def test_the_browsers_device_refuses_beyond_its_cap_without_drawing() -> None:
+    about, fair = honest()
+    exactly = epsilon_nanos(fair.q_numerator, 2)
+    cases = [consent(about, fair, cap_nanos=exactly), consent(about, fair, cap_nanos=exactly - 1)]
+    at_cap, beyond = twin(consents=cases)["consents"]
+    assert at_cap["spentNanos"] == exactly
+    assert beyond["refused"] == "Refusal"
+    assert beyond["words"] == 0
+
+
+def test_a_report_is_drawn_once_and_resent_as_the_same_bytes(ledger: Ledger) -> None:
+    about = notice(pdqs.Median(AGES, "How old are you?"), attribute="age")
+    device = bidder(ledger, about)
+    review = device.review(about, offer(about, bid_micros=BID, q_numerator=2**20))
+    first = device.report(review, 44, now_ms=5)
+    asked = device.entropy.asked  # type: ignore[attr-defined]  # the counting one above
+    repeats = {device.report(review, value, now_ms=9).body for value in (44, 45, 46)}
+    assert repeats == {first.body}
+    assert device.entropy.asked == asked == 2  # type: ignore[attr-defined]  # a coin and a die, then never again
+    assert ledger.spending("age").spent_nanos == review.epsilon_nanos
+
+
+def test_both_draws_are_made_whatever_the_coin_says(ledger: Ledger) -> None:
+    """Words are asked for twice (coin, die) at q of nearly 0 and nearly 1 alike."""
+    for place, numerator in enumerate((1, 2**31)):
+        about = notice()
+        device = Device(market=f"{MARKET}/{place}", ledger=ledger, entropy=CountedEntropy())
+        ledger.keep_bid(device.market, ROUND, 0, b"{}")
+        device.report(device.review(about, offer(about, bid_micros=0, q_numerator=numerator)), 1, now_ms=1)
+        assert device.entropy.asked == 2  # type: ignore[attr-defined]
+
+
+def test_privacy_adds_up_over_rounds_and_stops_at_the_cap(ledger: Ledger) -> None:
+    charge = {"market": MARKET, "attribute": "age", "payment_micros": 1, "made_at_ms": 1}
+    ledger.set_cap("age", 5 * NANOS_PER_EPSILON)
+    for place in range(2):
+        ledger.make_report(Charge(round_id=f"r{place}", epsilon_nanos=2 * NANOS_PER_EPSILON, **charge), lambda: b"x")
+    with pytest.raises(CapReached, match=r"'age': 4\.0000 of your lifetime cap of 5\.0000 .* would add 1\.0000"):
+        ledger.make_report(Charge(round_id="r2", epsilon_nanos=NANOS_PER_EPSILON + 1, **charge), pytest.fail)
+    ledger.make_report(Charge(round_id="r3", epsilon_nanos=NANOS_PER_EPSILON, **charge), lambda: b"x")
+    assert ledger.spending("age").left_nanos == 0
+    assert ledger.spending("income").spent_nanos == 0, "another attribute has its own account"
+
+
+def test_a_charge_is_never_given_back(ledger: Ledger, tmp_path: Path) -> None:
+    about, fair = honest()
+    device = bidder(ledger, about)
+    device.report(device.review(about, fair), 1, now_ms=1)
+    with sqlite3.connect(tmp_path / "device.sqlite") as other:
+        for attempt in ("DELETE FROM reports", "UPDATE reports SET epsilon_nanos = 0", "UPDATE reports SET body = x''"):
+            with pytest.raises(sqlite3.IntegrityError, match="a report that was made"):
+                other.execute(attempt)
+    other.close()
+    assert ledger.spending("smoker").spent_nanos == epsilon_nanos(2**31, 2)
+
+
+def test_a_draw_that_fails_charges_nothing(ledger: Ledger) -> None:
+    class Broken:
+        def words(self, count: int) -> Words:
+            raise OSError(f"no entropy for {count} words")
+
+    about, fair = honest()
+    device = Device(market=MARKET, ledger=ledger, entropy=Broken())
+    ledger.keep_bid(MARKET, ROUND, BID, b"{}")
+    with pytest.raises(OSError, match="no entropy"):
+        device.report(device.review(about, fair), 1, now_ms=1)
+    assert ledger.spending("smoker").spent_nanos == 0
+    assert ledger.report(MARKET, ROUND) is None
+
+
+def test_two_processes_with_one_file_draw_one_report_between_them(tmp_path: Path) -> None:
+    about, fair = honest()
+    bodies: list[bytes] = []
+
+    def work() -> None:
+        ledger = Ledger(tmp_path / "device.sqlite")
+        ledger.keep_bid(MARKET, ROUND, BID, b"{}")
+        device = Device(market=MARKET, ledger=ledger)
+        bodies.append(device.report(device.review(about, fair), 1, now_ms=1).body)
+        ledger.close()
+
+    Ledger(tmp_path / "device.sqlite").close()
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(bodies) == 8
+    assert len(set(bodies)) == 1
+
+
+def test_the_value_is_in_no_file_of_the_device_and_in_no_error(tmp_path: Path) -> None:
+    """A category that names itself: were it kept, its letters would be found. The report names it by chance alone."""
+    labels = ["plain", "CANARY-5b1f"]
+    about = notice(pdqs.Histogram(pdqs.Domain.categories(labels), "Which?"), attribute="kind")
+    ledger = Ledger(tmp_path / "device.sqlite")
+    device = bidder(ledger, about)
+    review = device.review(about, offer(about, bid_micros=BID))
+    with pytest.raises(OfferRefused) as refused:
+        device.report(review, "CANARY-not-a-label", now_ms=1)
+    device.report(review, "CANARY-5b1f", now_ms=1)
+    ledger.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"CANARY" not in kept
+    assert "CANARY-not" not in str(refused.value)
+    assert b'"code":' in kept, "the search would have found what is there"
+
+
+def test_the_devices_file_is_its_owners_alone(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "deep" / "device.sqlite")
+    ledger.close()
+    assert stat.S_IMODE((tmp_path / "deep" / "device.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("not a database " * 100, encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"letter\.txt"):
+        Ledger(tmp_path / "letter.txt")
+    assert (tmp_path / "letter.txt").read_text(encoding="utf-8") == "not a database " * 100
+
+
+def test_an_offer_is_held_against_the_devices_own_record_of_the_bid(ledger: Ledger) -> None:
+    about, fair = honest()
+    device = Device(market=MARKET, ledger=ledger)
+    with pytest.raises(OfferRefused, match="made no bid"):
+        device.review(about, fair)
+    device.bid(about, BID + 1)
+    with pytest.raises(OfferRefused, match="where your price comes to"):
+        device.review(about, fair)
+
+
+def test_an_acknowledged_bid_stands(ledger: Ledger) -> None:
+    about = notice()
+    device = Device(market=MARKET, ledger=ledger)
+    device.bid(about, 1)
+    device.bid(about, 2)
+    ledger.acknowledge("bids", MARKET, ROUND)
+    assert device.bid(about, 3).bid_micros == 2
+
+
+def test_a_bid_outside_the_rounds_range_is_refused(ledger: Ledger) -> None:
+    with pytest.raises(OfferRefused, match="between 0 and 1000000"):
+        Device(market=MARKET, ledger=ledger).bid(notice(), 1_000_001)

@@ -1,0 +1,79 @@
+// Runs the browser's modules outside a browser and prints what they did as JSON.
+// node twin.mjs MODULES_DIRECTORY < JSON of {reports, epsilons, prices, enumerate, consents}
+
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+
+const [directory] = process.argv.slice(2);
+const load = (name) => import(pathToFileURL(join(directory, name)));
+const asked = JSON.parse(readFileSync(0, "utf8"));
+
+const { drawReport, systemWords } = await load("randomiser.mjs");
+const price = await load("price.mjs");
+
+function replay({ code, numerator, domain_size, words, bits }) {
+  let used = 0;
+  const report = drawReport(code, numerator, domain_size, () => words[used++] ?? NaN, bits);
+  return [report, used];
+}
+
+/** How often each report comes out over all coin and die words of `bits` bits; refused dice are counted apart. */
+function enumerated({ bits, domain_size, numerator, code }) {
+  const counts = new Array(domain_size).fill(0);
+  let refused = 0;
+  for (let coin = 0; coin < 2 ** bits; coin += 1) {
+    for (let die = 0; die < 2 ** bits; die += 1) {
+      const [report, used] = replay({ code, numerator, domain_size, words: [coin, die, 0], bits });
+      if (used === 2) counts[report] += 1;
+      else refused += 1;
+    }
+  }
+  return { counts, refused };
+}
+
+async function consents(cases) {
+  const { Device } = await load("device.mjs");
+  const { memoryStore } = await load("store.mjs");
+  const results = [];
+  for (const { notice, offer, bid_micros, cap_nanos, code } of cases) {
+    const device = new Device(memoryStore(), "own");
+    let words = 0;
+    device.words = () => { const next = systemWords(); return () => { words += 1; return next(); }; };
+    try {
+      await device.store.change("bids", device.key(notice.round_id), () => ({ bid_micros, body: "", acknowledged: true }));
+      if (cap_nanos !== null) await device.setCap(offer.question.attribute, cap_nanos);
+      const review = await device.review(notice, offer);
+      const first = await device.report(review, code, 1);
+      const drawn = words;
+      const again = await device.report(review, code, 2);
+      const { spentNanos } = await device.spending(offer.question.attribute);
+      results.push({ body: first.body, same: again.body === first.body && words === drawn, spentNanos, kept: first });
+    } catch (fault) {
+      results.push({ refused: fault.name, message: fault.message, words });
+    }
+  }
+  return results;
+}
+
+function refusal(action) {
+  try {
+    action();
+    return null;
+  } catch (fault) {
+    return fault.name;
+  }
+}
+
+const out = {
+  reports: (asked.reports ?? []).map(replay),
+  epsilons: (asked.epsilons ?? []).map((c) => [
+    price.epsilon(c.numerator, c.domain_size),
+    price.epsilonNanos(c.numerator, c.domain_size),
+  ]),
+  prices: (asked.prices ?? []).map((c) => price.isFair(c.bid_micros, c.numerator, c.domain_size, c.payment_micros)),
+  enumerate: (asked.enumerate ?? []).map(enumerated),
+  consents: await consents(asked.consents ?? []),
+  withoutEntropy: [refusal(() => systemWords(undefined)), refusal(() => systemWords({})), refusal(() => systemWords(null))],
+};
+process.stdout.write(JSON.stringify(out));
