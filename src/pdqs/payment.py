@@ -80,7 +80,7 @@ def _tabulated(rule: Rule, scale: float, setting: Setting) -> Curve:
 
 
 def _refuse_rising(q: Floats, bids: Floats, rule: Rule) -> None:
-    rises = q[1:] > q[:-1] + 1e-12
+    rises = q[1:] > q[:-1] + 1e-9
     if rises.any():
         i = int(np.argmax(rises))
         raise RuleError(

@@ -108,7 +108,7 @@ def check(rule: Rule, setting: Setting) -> None:
             worst = int(np.argmin((q >= 0) & (q <= 1)))
             raise RuleError(f"rule {name} leaves [0, 1]: {at}, q is {q[worst]:.3g} at bid {bids[worst]:.4g}")
         _refuse_rise(q, bids, name, at)
-        falls = q < before - 1e-12
+        falls = q < before - 1e-9
         if falls.any():
             worst = int(np.argmax(falls))
             raise RuleError(
@@ -118,7 +118,7 @@ def check(rule: Rule, setting: Setting) -> None:
 
 
 def _refuse_rise(q: Floats, bids: Floats, name: str, at: str) -> None:
-    rises = q[1:] > q[:-1] + 1e-12
+    rises = q[1:] > q[:-1] + 1e-9
     if rises.any():
         i = int(np.argmax(rises))
         raise RuleError(

@@ -45,7 +45,10 @@ class Optimal:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BestResponse:
-    """q as a function of m = phi / s: q_max up to ``full_at``, falling to q* at ``none_after``, then nothing."""
+    """q as a function of m = phi / s: q_max up to ``full_at``, falling to q* at ``none_after``, then nothing.
+
+    ``between`` holds q over u = sqrt(none_after - m): where q falls to 0 it does so like a square root of m.
+    """
 
     q_max: float
     full_at: float
@@ -53,7 +56,7 @@ class _BestResponse:
     between: Piecewise
 
     def q(self, m: Floats) -> Floats:
-        inside = self.between.value(np.clip(m, self.full_at, self.none_after))
+        inside = self.between.value(np.sqrt(self.none_after - np.clip(m, self.full_at, self.none_after)))
         return np.where(m <= self.full_at, self.q_max, np.where(m <= self.none_after, inside, 0.0))
 
 
@@ -73,7 +76,12 @@ def _best_response(contract: Contract, domain_size: int, q_max: float) -> _BestR
         full_at = none_after
     if not full_at < none_after:
         return _BestResponse(q_max=q_max, full_at=none_after, none_after=none_after, between=_constant(q_max))
-    between = fit_value(lambda m: falling_inverse(slope, m, q_star, q_max), full_at, none_after, tolerance=1e-14)
+    between = fit_value(
+        lambda u: falling_inverse(slope, none_after - u * u, q_star, q_max),
+        0.0,
+        (none_after - full_at) ** 0.5,
+        tolerance=1e-12,  # q is used to 2^-32; payments are exact for the tabulated q whatever its error
+    )
     return _BestResponse(q_max=q_max, full_at=full_at, none_after=none_after, between=between)
 
 
@@ -81,7 +89,7 @@ def _most_for_the_money(value_for_money: Callable[[float], float], q_max: float)
     """The q in (0, q_max] with the largest q^2 / l(q); next to 0 where the ratio falls from the start."""
     from scipy.optimize import minimize_scalar  # a slow import, needed once per market
 
-    tiny = 1e-7  # below the 2^-32 steps of q by the square: an owner this close to 0 sells nothing that is counted
+    tiny = 1e-3  # an owner this close to 0 adds a millionth to the information, and m(q) drowns in rounding
     grid = np.linspace(tiny, q_max, 257)
     best = int(np.argmax([value_for_money(float(q)) for q in grid]))
     if best == 0:

@@ -1,0 +1,120 @@
+"""The promises, for every rule and contract, on whatever market hypothesis can think of.
+
+Truthful: no misreport gains more than one micro-unit. Rational: the payment covers the price of the privacy lost.
+Within budget: on the integers, always. The paper's greedy clearing goes through the same test and must be caught.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pdqs
+from pdqs.privacy import CONTRACTS
+from pdqs.rules import NAMED
+
+RULES = sorted(NAMED)
+owners_bids = st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.25, 0.25, 0.5, 1.0]), min_size=2, max_size=8)
+
+
+def terms_of(rule, contract, budget, k=2, clearing="ladder"):
+    query = pdqs.Count() if k == 2 else pdqs.Median(pdqs.Domain.grid(1, k, 1))
+    return pdqs.Terms(query=query, budget=budget, rule=rule, contract=contract, clearing=clearing)
+
+
+def utility_micros(offers: pdqs.Offers, i: int, price: float, terms: pdqs.Terms) -> float:
+    """What owner i gains at her true price: the payment less the price of the load, in micro-units."""
+    load = float(terms.setting.load(offers.q[i : i + 1])[0])
+    return float(offers.payment_micros[i]) - price * load * 1e6
+
+
+def best_gain_micros(bids, i, lies, terms) -> float:
+    """The most that owner i gains by any of these lies."""
+    honest = utility_micros(pdqs.clear(bids, terms), i, bids[i], terms)
+    gains = []
+    for lie in lies:
+        told = bids.copy()
+        told[i] = lie
+        gains.append(utility_micros(pdqs.clear(told, terms), i, bids[i], terms) - honest)
+    return max(gains)
+
+
+def tempting_lies(bids: np.ndarray, more: list[float]) -> list[float]:
+    """Others' bids and the places just beside them, the ends of the range, and some anywhere."""
+    beside = np.concatenate([bids, np.nextafter(bids, 0), np.nextafter(bids, 1), [0.0, 1.0], more])
+    return [float(x) for x in np.unique(np.clip(beside, 0.0, 1.0))]
+
+
+@pytest.mark.parametrize("contract", sorted(CONTRACTS))
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=12)
+@given(bids=owners_bids, budget=st.floats(0.0, 8.0), k=st.sampled_from([2, 2, 7]), data=st.data())
+def test_no_owner_gains_by_misreporting_her_price(rule, contract, bids, budget, k, data):
+    terms, bids = terms_of(rule, contract, budget, k), np.array(bids)
+    i = data.draw(st.integers(0, bids.size - 1))
+    lies = data.draw(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=2))
+    lies += [float(bids[data.draw(st.integers(0, bids.size - 1))])]
+    assert best_gain_micros(bids, i, lies, terms) <= 1.0 + 0.05  # one micro-unit, and q's own rounding by 2^-32
+
+
+def test_the_papers_greedy_stop_is_caught_as_untruthful():
+    bids = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=2.3)
+    gain = best_gain_micros(bids, 3, tempting_lies(bids, [0.29]), terms)
+    assert gain > 100_000  # a tenth of a unit of money, where the ladder's limit is a millionth
+    sound = terms_of("linear", "on-selection", 2.3)
+    assert best_gain_micros(bids, 3, tempting_lies(bids, [0.29]), sound) <= 1.05
+
+
+def test_forty_six_of_two_hundred_owners_lie_to_the_greedy_mechanism():
+    bids = (np.arange(200) + 0.5) / 200
+    terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=20.0)
+    offers = pdqs.clear(bids, terms)
+    assert offers.bought == 21
+    assert offers.payment[offers.q > 0].mean() == pytest.approx(0.94, abs=0.005)
+    # A lie pays only if it buys her in: bids just above and below those of the last winners are all worth trying.
+    lies = np.unique(np.concatenate([bids[:24], bids[:24] - 1e-7, bids[:24] + 1e-7, [0.0]]).clip(0, 1))
+    gains = np.array([best_gain_micros(bids, i, lies, terms) for i in range(80)])
+    assert int((gains > 1.05).sum()) == 46
+    assert gains.max() == pytest.approx(600_000, rel=0.01)
+    assert bids[int(gains.argmax())] == pytest.approx(0.1075)
+
+
+@pytest.mark.parametrize("contract", sorted(CONTRACTS))
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=20)
+@given(bids=owners_bids, budget=st.floats(0.0, 8.0), k=st.sampled_from([2, 2, 7]))
+def test_every_owner_is_paid_her_price_and_the_budget_is_kept_on_the_integers(rule, contract, bids, budget, k):
+    terms = terms_of(rule, contract, budget, k)
+    offers = pdqs.clear(bids, terms)
+    assert sum(map(int, offers.payment_micros)) <= terms.budget_micros
+    loads = terms.setting.load(offers.q)
+    for bid, load, paid in zip(bids, loads, offers.payment_micros, strict=True):
+        assert Decimal(bid) * Decimal(float(load)) * 10**6 <= int(paid)
+    assert ((offers.payment_micros == 0) | (offers.q > 0)).all()
+
+
+def test_payments_rounded_down_would_be_caught_as_irrational():
+    """Negative control: at the top of the range the payment is the price itself, and rounding it down breaks it."""
+    terms = terms_of("robust", "on-report", 3.0)
+    offers = pdqs.clear([1.0, 1.0, 1.0, 0.3], terms)
+    price = Decimal(float(offers.epsilon[0])) * 10**6
+    assert price <= int(offers.payment_micros[0])
+    assert price > int(offers.payment_micros[0]) - 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_promise_holds_in_a_larger_market_with_any_prior(rule, rng):
+    bids = rng.beta(2, 5, 400) * 3 + 1
+    terms = pdqs.Terms(
+        query=pdqs.Count(), budget=150.0, bid_range=(1.0, 4.0), rule=rule, prior=pdqs.priors.TruncatedNormal(2, 1, 1, 4)
+    )
+    offers = pdqs.clear(bids, terms)
+    assert offers.spent_micros <= terms.budget_micros
+    assert (offers.payment_micros >= bids * offers.epsilon * 1e6 * (1 - 1e-15)).all()
+    for i in rng.integers(0, bids.size, 2):
+        assert best_gain_micros(bids, int(i), list(rng.uniform(1, 4, 2)), terms) <= 1.2
