@@ -93,8 +93,10 @@ def calibrate(summary: BidSummary, terms: Terms, bids: Floats | None = None) -> 
     """
     wanted = summary.charged_bids if bids is None else bids
     costs = _Costs(summary, terms, wanted)
-    bottom = _last_rung(lambda g: costs.shortfall(g) <= 0, costs.ladder.lowest, costs.ladder.highest)
-    top = _last_rung(lambda g: costs.total(g) <= terms.budget_micros, bottom, costs.ladder.highest)
+    bottom, top = costs.ladder.lowest - 1, costs.ladder.highest
+    if bids is None:  # a bracket for everyone; the few are searched for directly, on rungs that no bid of theirs moves
+        bottom = _last_rung(lambda g: costs.shortfall(g) <= 0, bottom + 1, top)
+        top = _last_rung(lambda g: costs.total(g) <= terms.budget_micros, bottom, top)
     rungs = np.empty(wanted.size, dtype=np.int64)
     _fill_rungs(rungs, costs, bottom, top)
     change = np.flatnonzero(np.diff(rungs)) + 1
