@@ -1,0 +1,114 @@
+"""Columns of one batch, parsed into what the core works on; a bad row is named by its number in the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pdqs import columns
+from pdqs.domain import Domain
+from pdqs.errors import RowError
+from pdqs.offers import Offers, blank_offers
+from pdqs.privacy import round_q_down
+from pdqs.randomiser import Reports
+from pdqs.scale.owners import number_ids
+from pdqs.scale.philox import Numbers
+from pdqs.scale.source import Piece
+from pdqs.terms import Terms
+from pdqs.types import Floats, Integers
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of a piece; ``start`` of the piece's rows come before them."""
+
+    piece: Piece
+    start: int
+    table: Any
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def bids(self, column: str, terms: Terms) -> Floats:
+        """The bids, each a number within the terms' range."""
+        with self._rows_named():
+            return columns.bids_in_range(self._full(column), *map(float, terms.bid_range), column=column)
+
+    def codes(self, column: str, domain: Domain) -> Integers:
+        """The values as codes of the domain."""
+        with self._rows_named():
+            return _encoded(self._full(column), domain, column)
+
+    def numbers(self, column: str | None) -> Numbers:
+        """A number for each owner: by her id, or by her row where there are no ids."""
+        if column is None:
+            first = self.piece.first_row + self.start
+            return np.arange(first, first + len(self), dtype=np.uint64)
+        with self._rows_named():
+            return number_ids(self.table.column(column), column=column)
+
+    def offers(self, column: str, terms: Terms) -> Offers:
+        """Offers of which only q is known: all that a tally needs."""
+        with self._rows_named():
+            q = columns.floats(self._full(column), column=column)
+            good = (q >= 0) & (q < 1) & (round_q_down(q) == q)
+            if not good.all():
+                row = int(np.argmin(good))
+                raise RowError(row + 1, column, f"{q[row]!r} is not a multiple of 2^-32 from 0 to below 1")
+        offers = blank_offers(q, terms.question.domain, terms.budget_micros)
+        offers.q[:] = q
+        return offers
+
+    def reports(self, column: str, domain: Domain) -> Reports:
+        """Reports received; a missing one did not arrive."""
+        found = self.table.column(column)
+        arrived = np.asarray(found.is_valid())
+        if pa.types.is_floating(found.type):
+            arrived = arrived & ~np.asarray(pc.fill_null(pc.is_nan(found), False))
+        codes = np.zeros(len(self), dtype=np.int64)
+        with self._rows_named():
+            try:
+                codes[arrived] = _encoded(found.filter(pa.array(arrived)), domain, column)
+            except RowError as fault:
+                place = int(np.flatnonzero(arrived)[fault.row - 1])
+                raise RowError(place + 1, fault.column, fault.fault) from None
+        return Reports(codes=codes, arrived=arrived, selected=np.zeros(0, dtype=bool), domain=domain)
+
+    def _full(self, column: str) -> Any:
+        """A column with nothing missing."""
+        found = self.table.column(column)
+        if found.null_count:
+            row = int(np.argmax(np.asarray(found.is_null())))
+            raise RowError(row + 1, column, "the value is missing")
+        return found
+
+    @contextmanager
+    def _rows_named(self) -> Iterator[None]:
+        """Say of a bad row where it is in the whole, and where in its file."""
+        try:
+            yield
+        except RowError as fault:
+            in_file = fault.row + self.start + self.piece.first_row_in_file
+            where = f"{fault.fault} (row {in_file} of {self.piece.path})"
+            raise RowError(fault.row, fault.column, where).moved(self.start + self.piece.first_row) from None
+
+
+def _encoded(values: Any, domain: Domain, column: str) -> Integers:
+    """Codes of the domain. Each different value is looked up once, unless one is bad: then rows count."""
+    if domain.ordered and not pa.types.is_string(values.type):
+        return domain.encode(values.to_numpy(zero_copy_only=False), column=column)
+    distinct = pc.dictionary_encode(values)
+    try:
+        codes = domain.encode(distinct.dictionary.to_pylist(), column=column)
+    except RowError:
+        domain.encode(values.to_pylist(), column=column)
+        raise AssertionError("a value was bad among the different ones but not among all") from None  # pragma: no cover
+    found: Integers = codes[distinct.indices.to_numpy(zero_copy_only=False)]
+    return found

@@ -1,0 +1,121 @@
+"""Clearing, answering and trading over Parquet: summarise, calibrate, apply, on any engine, with one result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+from pdqs.clearing.ladder import calibrate
+from pdqs.errors import InputError
+from pdqs.estimate import Answer, answer_from_tally
+from pdqs.scale.engines import Engine, Threads, cores
+from pdqs.scale.kernels import (
+    CountBids,
+    Kernel,
+    Names,
+    PriceBids,
+    Pricing,
+    Sum,
+    TallyReports,
+    TradeRows,
+    refuse_unstreamable,
+)
+from pdqs.scale.progress import Progress, silent
+from pdqs.scale.sink import complete_folder
+from pdqs.scale.source import PIECE_ROWS, Piece, Source, open_source
+from pdqs.scale.sums import Totals, TradeSums
+from pdqs.show import Shown, money
+from pdqs.terms import Terms
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StreamedTrade(Shown):
+    """One round over a stream: what it adds up to, and the answer."""
+
+    terms: Terms
+    sums: TradeSums
+    answer: Answer
+
+    def _title(self) -> str:
+        return f"Trade by rule {self.terms.rule_name}, clearing {self.terms.clearing}, contract {self.terms.contract}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        offers = self.sums.offers
+        return [
+            ("offers", f"{offers.bought:,} of {offers.owners:,} owners, {offers._rows()[0][1]}"),
+            ("answer", self.answer._title()),
+            *self.answer._rows()[:-1],
+            ("paid", f"{money(self.sums.paid_micros)} of {money(self.terms.budget_micros)}"),
+        ]
+
+    def _notes(self) -> tuple[str, ...]:
+        over = self.sums.paid_micros - self.terms.budget_micros
+        return (*self.answer.warnings, *((f"{money(over)} over the budget",) if over > 0 else ()))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How to run: on which engine, in pieces of how many rows, telling whom of progress, columns under which names."""
+
+    engine: Engine = Threads(cores())
+    piece_rows: int = PIECE_ROWS
+    progress: Progress = silent
+    names: Names = Names()
+
+    def clear(self, bids: str | Path, terms: Terms, out: str | Path) -> Totals:
+        """Offers for every bid of the files, as a folder of Parquet; two passes over the bids, no sort."""
+        source, names = self._opened(bids, [self.names.bid])
+        pricing = self._priced(source, terms, names)
+        with complete_folder(Path(out)) as folder:
+            return self._reduced("pricing", PriceBids(pricing=pricing, names=names, folder=folder), source)
+
+    def trade(
+        self, rows: str | Path, terms: Terms, out: str | Path, *, seed: int, level: float = 0.95
+    ) -> StreamedTrade:
+        """A whole round, simulated: offers, reports and payments as a folder of Parquet, and the answer."""
+        source, names = self._opened(rows, [self.names.bid, self.names.value])
+        pricing = self._priced(source, terms, names)
+        with complete_folder(Path(out)) as folder:
+            kernel = TradeRows(pricing=pricing, names=names, seed=seed, folder=folder)
+            sums = self._reduced("trading", kernel, source)
+            assert not terms.keeps_budget or sums.paid_micros <= terms.budget_micros, "a budget kept has been passed"
+            return StreamedTrade(terms=terms, sums=sums, answer=answer_from_tally(sums.tally, terms, level=level))
+
+    def answer(self, reports: str | Path, terms: Terms, *, level: float = 0.95) -> Answer:
+        """The answer from rows of q and report, wherever they lie: only their sums are brought together."""
+        source, names = self._opened(reports, [self.names.q, self.names.report])
+        if not source.rows:
+            raise InputError(f"{reports}: no rows to answer from")
+        sums = self._reduced("adding up", TallyReports(terms=terms, names=names), source)
+        return answer_from_tally(sums, terms, level=level)
+
+    def _opened(self, location: str | Path, needs: Sequence[str]) -> tuple[Source, Names]:
+        """The source, and the names in it: where there are no ids, row numbers stand for owners."""
+        wanted = [self.names.owner] if self.names.owner else []
+        source = open_source(location, needs=needs, wanted=wanted, piece_rows=self.piece_rows)
+        return source, self.names if self.names.owner in source.columns else replace(self.names, owner=None)
+
+    def _priced(self, source: Source, terms: Terms, names: Names) -> Pricing:
+        refuse_unstreamable(terms)
+        if source.rows < 2:
+            raise InputError(f"column {names.bid!r}: a market needs at least 2 owners, got {source.rows}")
+        if terms.clearing == "open":
+            return Pricing(terms=terms, calibration=None)
+        summary = self._reduced("counting bids", CountBids(terms=terms, names=names), source)
+        return Pricing(terms=terms, calibration=calibrate(summary, terms))
+
+    def _reduced(self, stage: str, kernel: Kernel[Sum], source: Source) -> Sum:
+        done = 0
+        rows = source.rows
+        self.progress(stage, 0, rows)
+
+        def tell(piece: Piece) -> None:
+            nonlocal done
+            done += piece.rows
+            self.progress(stage, done, rows)
+
+        return self.engine.reduce(kernel, source.pieces, tell)

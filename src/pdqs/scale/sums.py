@@ -1,0 +1,82 @@
+"""What a stream adds up to: integers only, so that any split, added in any order, gives the same totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from pdqs.estimate.tally import FRACTION_BITS, Tally, exact_sum
+from pdqs.money import MICROS_PER_UNIT
+from pdqs.offers import Offers
+from pdqs.show import Shown, money
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Totals(Shown):
+    """Offers added up. ``information_units`` is sum q^2 in units of 2^-62."""
+
+    owners: int
+    bought: int
+    spent_micros: int
+    information_units: int
+    budget_micros: int
+
+    @property
+    def information(self) -> float:
+        """sum q^2: four times this is the worst-case Fisher information about a share."""
+        return self.information_units / (1 << FRACTION_BITS)
+
+    @property
+    def spent(self) -> float:
+        """The sum of payments in units of money."""
+        return self.spent_micros / MICROS_PER_UNIT
+
+    def merged(self, other: Totals) -> Totals:
+        """The totals of both sets of offers together."""
+        assert self.budget_micros == other.budget_micros, "offers of different rounds"
+        return Totals(
+            owners=self.owners + other.owners,
+            bought=self.bought + other.bought,
+            spent_micros=self.spent_micros + other.spent_micros,
+            information_units=self.information_units + other.information_units,
+            budget_micros=self.budget_micros,
+        )
+
+    def _title(self) -> str:
+        return f"Offers to {self.bought:,} of {self.owners:,} owners"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("spent", f"{money(self.spent_micros)} of {money(self.budget_micros)}"),
+            ("information", f"{self.information:,.1f} (sum of q^2)"),
+        ]
+
+
+def totals_of(offers: Offers) -> Totals:
+    """The totals of one batch of offers."""
+    return Totals(
+        owners=len(offers),
+        bought=offers.bought,
+        spent_micros=offers.spent_micros,
+        information_units=exact_sum(offers.q * offers.q, FRACTION_BITS),
+        budget_micros=offers.budget_micros,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeSums:
+    """A whole round added up: what was offered, what was reported, what is paid."""
+
+    offers: Totals
+    tally: Tally
+    paid_micros: int
+
+    def merged(self, other: TradeSums) -> TradeSums:
+        """The sums of both sets of owners together."""
+        return TradeSums(
+            offers=self.offers.merged(other.offers),
+            tally=self.tally.merged(other.tally),
+            paid_micros=self.paid_micros + other.paid_micros,
+        )
