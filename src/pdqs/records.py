@@ -15,6 +15,7 @@ from pdqs.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT
 from pdqs.offers import Offers
 from pdqs.privacy import Q_UNITS, epsilon_upper
 from pdqs.randomiser import Reports, received
+from pdqs.trade import Trade
 from pdqs.types import Booleans, Floats
 
 OFFER_COLUMNS = ("owner", "bid", "q", "epsilon", "payment")
@@ -29,6 +30,15 @@ def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[A
         "q": offers.q.tolist(),
         "epsilon": offers.epsilon.tolist(),
         "payment": amounts(offers.payment_micros),
+    }
+
+
+def trade_columns(owners: Sequence[str], trade: Trade) -> dict[str, Sequence[Any]]:
+    """The columns of a whole round: each offer, the report that came of it, and what was paid."""
+    return {
+        **offer_columns(owners, trade.offers),
+        "report": trade.reports.values.tolist(),
+        "paid": amounts(trade.payments.micros),
     }
 
 

@@ -1,0 +1,47 @@
+"""pdqs answer: offers and reports in, an answer with an interval out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdqs.cli.common import Json, Level
+from pdqs.cli.options import TermsOptions, with_terms
+
+
+@with_terms
+def run(
+    offers: Annotated[Path, typer.Argument(help="The offers as pdqs clear wrote them.")],
+    reports: Annotated[Path, typer.Argument(help="A .csv or .parquet file with columns owner,report.")],
+    options: TermsOptions,
+    out: Annotated[
+        Path | None, typer.Option(help="Write what is now due (owner,paid) to a .csv or .parquet file.")
+    ] = None,
+    level: Level = 0.95,
+    as_json: Json = False,
+) -> None:
+    """Turn reports and offers into an answer with an interval.
+
+    An owner without a report, or with an empty one, has not reported.
+    """
+    import pdqs
+    from pdqs import files, records
+    from pdqs.cli.output import answer_data, output, terms_data
+    from pdqs.cli.saving import check_targets, save
+
+    check_targets(out)
+    domain = options.terms(budget=0.0).question.domain
+    owners, offered = records.read_offers(offers, domain)
+    terms = options.terms(budget=offered.spent)
+    arrived = records.read_reports(reports, owners, domain)
+    answer = pdqs.answer(arrived, offered, terms, level=level)
+    if out is not None:
+        due = pdqs.settle(offered, arrived, terms)
+        save(out=out, table={"owner": owners, "paid": files.amounts(due.micros)})
+
+    to = output(as_json)
+    to.show(answer)
+    to.wrote(out)
+    to.finish({**terms_data(terms), "answer": answer_data(answer)})

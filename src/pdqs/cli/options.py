@@ -1,0 +1,201 @@
+"""The options that spell out terms, shared by every command that runs a round, and how their words are read."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, final, get_type_hints
+
+import typer
+
+from pdqs import presets, priors, rules
+from pdqs.domain import Domain
+from pdqs.errors import DomainError, RuleError, TermsError
+from pdqs.files import read_table
+from pdqs.query import Count, Histogram, Mean, Median, Quantile, Query
+from pdqs.records import OFFER_COLUMNS
+from pdqs.terms import Terms
+
+PRESETS: Mapping[str, Callable[..., Terms]] = {
+    "sound": presets.sound,
+    "robust": presets.robust,
+    "gpqm-linear": presets.gpqm_linear,
+    "gpqm-exponential": presets.gpqm_exponential,
+    "gpqm-logarithmic": presets.gpqm_logarithmic,
+    "fairquery": presets.fairquery,
+}
+
+_ORDERED: Mapping[str, Callable[[Domain], Query]] = {"median": Median, "mean": Mean, "histogram": Histogram}
+_RULE_FIGURES = {"exponential": ("c",), "logarithmic": ("c", "q_min", "q_max"), "step": ("q_max",)}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermsOptions:
+    """What a round promises, in the words of the command line. None stands for what was not said."""
+
+    query: Annotated[str, typer.Option(help="count, median, quantile:0.9, mean or histogram.")] = "count"
+    domain: Annotated[
+        str | None, typer.Option(help="What owners may report: START:STOP:STEP for numbers, or labels a,b,c.")
+    ] = None
+    budget: Annotated[float | None, typer.Option(help="What may be paid in all.")] = None
+    bid_range: Annotated[str, typer.Option(metavar="LOW:HIGH", help="Between what bids may lie.")] = "0:1"
+    preset: Annotated[
+        str | None, typer.Option(help=f"Start from a mechanism: {', '.join(PRESETS)}. Other options change it.")
+    ] = None
+    rule: Annotated[
+        str | None, typer.Option(help=f"{', '.join(sorted(rules.NAMED))}; with figures as in exponential:2.5.")
+    ] = None
+    clearing: Annotated[str | None, typer.Option(help="ladder (truthful), greedy, fairquery or open.")] = None
+    contract: Annotated[str | None, typer.Option(help="on-report, or the paper's on-selection.")] = None
+    epsilon_max: Annotated[float | None, typer.Option(help="The most privacy that any owner is asked to sell.")] = None
+    estimator: Annotated[str | None, typer.Option(help="weighted, unbiased, shrunk or naive.")] = None
+    prior: Annotated[
+        str | None, typer.Option(help="What bids are expected: uniform, normal:MEAN:SD, or a file of past bids.")
+    ] = None
+
+    def terms(self, *, budget: float | None = None) -> Terms:
+        """The terms these words mean; ``budget`` stands in for one that was not given."""
+        chosen = self.budget if self.budget is not None else budget
+        if chosen is None:
+            raise TermsError("no budget: give --budget")
+        bid_range = parse_pair(self.bid_range)
+        made = _preset(self.preset or "sound")(
+            query=parse_query(self.query, self.domain), budget=chosen, bid_range=bid_range
+        )
+        said: dict[str, Any] = {
+            "rule": None if self.rule is None else parse_rule(self.rule),
+            "clearing": self.clearing,
+            "contract": self.contract,
+            "epsilon_max": self.epsilon_max,
+            "estimator": self.estimator,
+            "prior": None if self.prior is None else parse_prior(self.prior, bid_range),
+        }
+        return dataclasses.replace(made, **{name: value for name, value in said.items() if value is not None})
+
+
+def with_terms(run: Callable[..., None]) -> Callable[..., None]:
+    """A command whose ``options: TermsOptions`` are spelled out on the command line, one option for each field."""
+    hints = get_type_hints(TermsOptions, include_extras=True)
+    own = [p for p in inspect.signature(run, eval_str=True).parameters.values() if p.name != "options"]
+    spelled = [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in dataclasses.fields(TermsOptions)
+    ]
+
+    def spelled_out(**given: Any) -> None:
+        options = TermsOptions(**{p.name: given.pop(p.name) for p in spelled})
+        run(options=options, **given)
+
+    parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *spelled]
+    spelled_out.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # a function takes attributes
+    spelled_out.__annotations__ = {p.name: p.annotation for p in parameters}
+    return spelled_out
+
+
+def _preset(name: str) -> Callable[..., Terms]:
+    if name == "npqm":
+        raise TermsError("preset 'npqm' needs a learned rule: train one with pdqs train")
+    if name not in PRESETS:
+        raise TermsError(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def parse_pair(text: str) -> tuple[float, float]:
+    """LOW:HIGH as two numbers.
+
+    >>> parse_pair("0:1.5")
+    (0.0, 1.5)
+    """
+    try:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        raise TermsError(f"a bid range is LOW:HIGH, e.g. 0:1, got {text!r}") from None
+    return low, high
+
+
+def parse_domain(text: str) -> Domain:
+    """START:STOP or START:STOP:STEP for numbers, else labels with commas between.
+
+    >>> parse_domain("14:61:1").size, parse_domain("no, maybe, yes").labels
+    (48, ('no', 'maybe', 'yes'))
+    """
+    if ":" in text and "," not in text:
+        try:
+            start, stop, step = map(float, text.split(":") if text.count(":") > 1 else [*text.split(":"), "1"])
+        except ValueError:
+            raise DomainError(f"a domain of numbers is START:STOP:STEP, e.g. 14:61:1, got {text!r}") from None
+        return Domain.grid(start, stop, step)
+    return Domain.categories([label.strip() for label in text.split(",")] if text.strip() else [])
+
+
+def parse_query(text: str, domain: str | None) -> Query:
+    """count, median, quantile:P, mean or histogram, on the domain named (count has its own: 0 or 1).
+
+    >>> parse_query("quantile:0.9", "0:10").p
+    0.9
+    """
+    kind, _, figure = text.partition(":")
+    if kind != "quantile" and figure:
+        raise TermsError(f"only a quantile takes a figure, as in quantile:0.9; got {text!r}")
+    if kind == "count":
+        if domain is not None:
+            raise TermsError("a count asks for 0 or 1 and takes no --domain")
+        return Count()
+    if kind not in (*_ORDERED, "quantile"):
+        raise TermsError(f"unknown query {text!r}: choose one of count, median, quantile:P, mean, histogram")
+    if domain is None:
+        raise TermsError(f"a {kind} needs a --domain, e.g. --domain 14:61:1")
+    if kind == "quantile":
+        return Quantile(parse_domain(domain), _number("quantile", figure))
+    return _ORDERED[kind](parse_domain(domain))
+
+
+def parse_rule(text: str) -> str | rules.Rule:
+    """A rule's name, perhaps with its figures after colons.
+
+    >>> parse_rule("exponential:2.5").c
+    2.5
+    """
+    name, *figures = text.split(":")
+    if not figures:
+        return name
+    rules.named(name)
+    known = _RULE_FIGURES.get(name, ())
+    if len(figures) > len(known):
+        takes = f"at most {len(known)} figures ({', '.join(known)})" if known else "no figures"
+        raise RuleError(f"rule {name} takes {takes}, got {text!r}")
+    made: rules.Rule = rules.NAMED[name](
+        **{k: _number(f"rule {name}", v) for k, v in zip(known, figures, strict=False)}
+    )
+    return made
+
+
+def parse_prior(text: str, bid_range: tuple[float, float]) -> priors.Prior:
+    """uniform, normal:MEAN:SD, or a file with a column ``bid`` of past bids.
+
+    >>> parse_prior("normal:0.5:0.2", (0.0, 1.0))
+    TruncatedNormal(mean=0.5, sd=0.2, low=0.0, high=1.0)
+    """
+    name, *figures = text.split(":")
+    if text == "uniform":
+        return priors.Uniform(*bid_range)
+    if name == "normal":
+        if len(figures) != 2:
+            raise TermsError(f"a normal prior is normal:MEAN:SD, e.g. normal:0.5:0.25, got {text!r}")
+        mean, sd = (_number("prior normal", figure) for figure in figures)
+        return priors.TruncatedNormal(mean, sd, *bid_range)
+    if not Path(text).suffix:
+        raise TermsError(f"unknown prior {text!r}: choose uniform, normal:MEAN:SD, or a file of past bids")
+    past = read_table(Path(text), ("bid",), optional=(*OFFER_COLUMNS, "value"))
+    return priors.fit(past.bids(bid_range), bid_range)
+
+
+def _number(what: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise TermsError(f"{what}: {text!r} is not a number") from None

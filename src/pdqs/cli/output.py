@@ -1,0 +1,185 @@
+"""What commands print: tables for people, JSON (and nothing else) for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from pdqs.estimate import Answer
+from pdqs.files import MONEY_COLUMNS
+from pdqs.offers import Offers
+from pdqs.plan import Plan, PlanCurve, forecast_half_width
+from pdqs.show import Shown
+from pdqs.terms import Terms
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a command speaks. With ``as_json`` only :meth:`finish` prints, and only JSON."""
+
+    as_json: bool
+    console: Console
+
+    def show(self, result: Shown) -> None:
+        """A result as a titled table, its notes below."""
+        self.say(result._title(), style="bold")
+        table = Table(show_header=False, box=None)
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column()
+        for name, value in result._rows():
+            table.add_row(name, value)
+        self._print(table)
+        for note in result._notes():
+            self.say(f"! {note}", style="yellow")
+
+    def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+        """A table with a header; the first column to the left, the others to the right."""
+        if title is not None:
+            self.say(title, style="bold")
+        table = Table(box=None, header_style="cyan")
+        for i, name in enumerate(head):
+            table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        self._print(table)
+
+    def say(self, sentence: str, style: str | None = None) -> None:
+        """A line for people."""
+        if not self.as_json:
+            self.console.print(sentence, style=style, markup=False, highlight=False, soft_wrap=True)
+
+    def first_rows(self, table: Mapping[str, Sequence[Any]], what: str, most: int = 8) -> None:
+        """The first rows of a table of owners."""
+        rows = [[_cell(cell) for cell in row] for row in islice(zip(*table.values(), strict=True), most)]
+        owners = len(next(iter(table.values())))
+        title = f"The first {most} of {owners:,} {what}" if owners > most else f"All {owners} {what}"
+        self.rows(tuple(table), rows, title=title)
+
+    def wrote(self, *paths: Path | None) -> None:
+        """Name the files that were written."""
+        for path in paths:
+            if path is not None:
+                self.say(f"wrote {path}")
+
+    def finish(
+        self, result: Mapping[str, Any], table: Mapping[str, Sequence[Any]] | None = None, what: str = ""
+    ) -> None:
+        """The whole result for machines, with the rows of a table unless they went to a file."""
+        if self.as_json:
+            sys.stdout.write(json_text({**result, what: records(table)} if table else result))
+
+    def _print(self, table: Table) -> None:
+        if not self.as_json:
+            self.console.print(table)
+
+
+def output(as_json: bool) -> Output:
+    """Standard output, at the terminal's width; wide enough for every table where there is no terminal."""
+    console = Console()
+    return Output(as_json, console if console.is_terminal else Console(width=120))
+
+
+def _cell(cell: Any) -> str:
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+
+
+def json_text(result: Mapping[str, Any]) -> str:
+    """JSON that any reader accepts: what is not a finite number is null.
+
+    >>> print(json_text({"half_width": float("inf"), "q": np.array([0.5])}), end="")
+    {
+      "half_width": null,
+      "q": [
+        0.5
+      ]
+    }
+    """
+    return json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str) or value is None else str(value)
+
+
+def terms_data(terms: Terms) -> dict[str, Any]:
+    """Terms for machines: their canonical form and its hash."""
+    return {"terms": json.loads(terms.canonical()), "terms_hash": terms.hash}
+
+
+def offers_data(offers: Offers, level: float) -> dict[str, Any]:
+    """What was bought, for machines; money in units, and exactly in micro-units."""
+    return {
+        "owners": len(offers),
+        "bought": offers.bought,
+        "spent": offers.spent,
+        "spent_micros": offers.spent_micros,
+        "budget_micros": offers.budget_micros,
+        "information": offers.information,
+        "forecast_half_width": forecast_half_width(offers, level),
+    }
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """An answer for machines; a histogram has a figure for each of its labels."""
+    found = {
+        "query": answer.query.kind,
+        "value": answer.value,
+        "interval": answer.interval,
+        "level": answer.level,
+        "raw": answer.raw,
+        "estimator": answer.estimator,
+        "owners": answer.owners,
+        "reports": answer.reports,
+        "information": answer.information,
+        "warnings": answer.warnings,
+    }
+    if isinstance(answer.value, np.ndarray):
+        found["labels"] = answer.query.question.domain.decode(np.arange(answer.value.size))
+    return found
+
+
+def plan_data(plan: Plan, curve: PlanCurve, alpha: float | None) -> dict[str, Any]:
+    """A plan for machines; an error of ``alpha`` or more has a chance of at most ``delta``."""
+    stated = plan.half_width if alpha is None else alpha
+    return {
+        **terms_data(plan.terms),
+        "owners": plan.owners,
+        "level": plan.level,
+        "budget": plan.budget,
+        "half_width": plan.half_width,
+        "information": plan.information,
+        "bought_share": plan.bought_share,
+        "mean_epsilon": plan.mean_epsilon,
+        "alpha": stated,
+        "delta": plan.delta(stated),
+        "curve": [{"budget": b, "half_width": w} for b, w in zip(curve.budgets, curve.half_widths, strict=True)],
+    }
+
+
+def records(table: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Columns as a list of rows, for JSON; money as a number.
+
+    >>> records({"owner": ["a", "b"], "payment": ["0.500000", "0.000000"]})
+    [{'owner': 'a', 'payment': 0.5}, {'owner': 'b', 'payment': 0.0}]
+    """
+    held = {name: [float(c) for c in cells] if name in MONEY_COLUMNS else cells for name, cells in table.items()}
+    return [dict(zip(held, row, strict=True)) for row in zip(*held.values(), strict=True)]

@@ -1,0 +1,37 @@
+"""Where results go: looked at before any work is done, so that a slip of the pen costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdqs import figures, files
+from pdqs.errors import FileError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def check_targets(out: Path | None = None, picture: Path | None = None) -> None:
+    """Refuse a file whose kind is unknown or whose folder is not there."""
+    for path, kinds in ((out, files.KINDS), (picture, figures.KINDS)):
+        if path is not None:
+            files.refuse_unknown_kind(path, kinds)
+            if not path.parent.is_dir():
+                raise FileError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def save(
+    *,
+    out: Path | None = None,
+    table: Mapping[str, Sequence[Any]] | None = None,
+    picture: Path | None = None,
+    draw: Callable[[], Figure] | None = None,
+) -> None:
+    """Write what was asked for, once all of it is made: a picture that cannot be drawn leaves no table behind."""
+    drawn = draw() if picture is not None and draw is not None else None
+    if out is not None and table is not None:
+        files.write_table(out, table)
+    if picture is not None and drawn is not None:
+        figures.save(drawn, picture)

@@ -1,0 +1,149 @@
+"""Pictures: what a plan, a set of offers and a demonstration look like.
+
+matplotlib is imported when a picture is asked for, and only its object-oriented part: no global state, no display.
+Colours are Okabe and Ito's, told apart by colour-blind readers too; shape and position say the same again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import numpy as np
+
+from pdqs.errors import MissingExtraError, PlanError
+from pdqs.files import replacing
+from pdqs.money import MICROS_PER_UNIT
+from pdqs.offers import Offers
+from pdqs.terms import Terms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pdqs.plan import PlanCurve
+
+KINDS = (".png", ".svg", ".pdf")
+
+BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#8C8C8C", "#222222"
+
+_STYLE: dict[Any, Any] = {
+    "font.size": 11.0,
+    "axes.titlesize": 12.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "svg.hashsalt": "pdqs",
+}
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, SVG or PDF by the ending of its name, whole or not at all."""
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150)
+
+
+P = ParamSpec("P")
+
+
+def _styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Draw in the style above, which matplotlib reads as each piece is made."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        try:
+            import matplotlib
+        except ImportError:
+            raise MissingExtraError("a picture needs matplotlib, the extra 'cli': pip install 'pdqs[cli]'") from None
+        with matplotlib.rc_context(_STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def _blank(width: float, height: float, columns: int = 1, **more: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with a row of axes, and a canvas that needs no display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    inches = 0.12  # of air around and between
+    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=inches, h_pad=inches))
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, columns, squeeze=False, **more)
+    return figure, list(axes[0])
+
+
+@_styled
+def plan_figure(curve: PlanCurve) -> Figure:
+    """Half-width against budget, both on logarithmic scales, the planned point marked."""
+    plan = curve.plan
+    known = np.isfinite(curve.half_widths) & (curve.budgets > 0)
+    if not known.any():
+        raise PlanError(f"a budget of {plan.budget:g} buys nothing: there is no curve to draw")
+    figure, (axes,) = _blank(7.5, 4.8)
+    axes.plot(curve.budgets[known], 100 * curve.half_widths[known], color=BLUE, linewidth=2.2, marker="o", markersize=4)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    if math.isfinite(plan.half_width):
+        axes.plot([plan.budget], [100 * plan.half_width], color=ORANGE, marker="D", markersize=10, linestyle="none")
+        axes.annotate(
+            f"{plan.budget:,.4g} buys ± {100 * plan.half_width:.3g} points",
+            (plan.budget, 100 * plan.half_width),
+            xytext=(12, 12),
+            textcoords="offset points",
+            color=ORANGE,
+            weight="bold",
+        )
+    for axis in (axes.xaxis, axes.yaxis):
+        _plain_numbers(axis)
+    axes.set_xlabel("budget (units of money)")
+    axes.set_ylabel(f"half-width at level {plan.level:g} (percentage points)")
+    axes.set_title(f"What precision costs: {plan.owners:,} owners, rule {plan.terms.rule_name}")
+    return figure
+
+
+def _plain_numbers(axis: Any) -> None:
+    """1, 2, 5, 10, ... on a logarithmic axis, written out and not as powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+@_styled
+def offers_figure(offers: Offers, terms: Terms) -> Figure:
+    """Every offer by its bid: the chance of truth on the left, the payment on the right."""
+    figure, (truth, money) = _blank(10.0, 4.4, 2)
+    bought = offers.q > 0
+    size = 14 if len(offers) <= 2000 else 4
+    for axes, heights in ((truth, offers.q), (money, offers.payment_micros / MICROS_PER_UNIT)):
+        axes.scatter(offers.bids[bought], heights[bought], s=size, color=BLUE, label=f"{offers.bought:,} bought")
+        axes.scatter(
+            offers.bids[~bought],
+            heights[~bought],
+            s=size,
+            color=GREY,
+            marker="x",
+            label=f"{len(offers) - offers.bought:,} not bought",
+        )
+        axes.set_xlim(*terms.bid_range)
+        axes.set_xlabel("bid (money for a unit of epsilon)")
+    truth.set_ylim(-0.03, 1.03)
+    truth.set_ylabel("q, the chance that the report is true")
+    truth.set_title(f"What is asked: rule {terms.rule_name}")
+    truth.legend(loc="upper right", markerscale=2)
+    money.set_ylim(bottom=-0.03 * max(float(money.get_ylim()[1]), 1e-9))
+    money.set_ylabel("payment (units of money)")
+    money.set_title(f"What is paid: {offers.spent:,.4g} of {offers.budget_micros / MICROS_PER_UNIT:,.4g}")
+    return figure
