@@ -71,7 +71,9 @@ def open_store(url: str, *, pool_size: int = 48) -> Store:
             )
         if not Path(parsed.database).absolute().parent.is_dir():
             raise FileError(f"database {parsed.database!r}: its directory does not exist")
-    engine = create_engine(parsed, poolclass=QueuePool, pool_size=pool_size, max_overflow=16, pool_timeout=60)
+    engine = create_engine(
+        parsed, poolclass=QueuePool, pool_size=pool_size, max_overflow=16, pool_timeout=60, hide_parameters=True
+    )
     if engine.dialect.name == "sqlite":
         _make_careful(engine)
     return Store(engine)

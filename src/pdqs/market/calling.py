@@ -1,0 +1,62 @@
+"""Who is calling over HTTP: a bearer token, or a page's session cookie with its CSRF token."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, final
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from pdqs.market import access
+from pdqs.market.context import Market
+from pdqs.market.errors import UnauthorizedError
+from pdqs.market.messages import User
+
+CSRF_HEADER = "x-csrf-token"
+_SECRET = re.compile(r"[A-Za-z0-9_-]{20,80}")
+_SAFE = frozenset({"GET", "HEAD"})
+
+_bearer = HTTPBearer(auto_error=False, description="A token from POST /v1/tokens")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """A credential that has the right shape. :meth:`user` looks it up, in the thread that does the work."""
+
+    market: Market
+    token: str
+    cookie: str
+    csrf_token: str
+    changes_something: bool
+
+    def user(self) -> User:
+        """The user behind the credential."""
+        if self.token:
+            return access.user_of_token(self.market, self.token)
+        session = access.session_of(self.market, self.cookie)
+        if self.changes_something:
+            access.check_csrf(session, self.csrf_token)
+        return session.user
+
+
+async def calling(
+    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+) -> Caller:
+    """Refuse a caller without a credential before anything else is looked at."""
+    token = bearer.credentials if bearer else ""
+    cookie = "" if bearer else request.cookies.get(access.COOKIE, "")
+    if not _SECRET.fullmatch(token or cookie):
+        raise UnauthorizedError("no-credential", "send 'Authorization: Bearer TOKEN', or sign in on the pages")
+    return Caller(
+        market=request.app.state.market,
+        token=token,
+        cookie=cookie,
+        csrf_token=request.headers.get(CSRF_HEADER, ""),
+        changes_something=request.method not in _SAFE,
+    )
+
+
+Calling = Annotated[Caller, Depends(calling)]

@@ -1,0 +1,128 @@
+"""The gate: how much and how often a caller may send, checked before anything is parsed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import final
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pdqs.market.settings import Settings
+
+_REMEMBERED = 20_000
+
+
+@final
+class Buckets:
+    """Token buckets: each key may spend ``burst`` at once and regains ``rate`` a second; the longest unseen are lost.
+
+    >>> now = [0.0]
+    >>> buckets = Buckets(rate=1.0, burst=2.0, now=lambda: now[0])
+    >>> [buckets.take("a") for _ in range(3)]
+    [0.0, 0.0, 1.0]
+    """
+
+    def __init__(self, *, rate: float, burst: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._burst, self._now = rate, burst, now
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: str) -> float:
+        """Take one; 0, or the seconds to wait before there is one."""
+        now = self._now()
+        left, seen = self._left.pop(key, (self._burst, now))
+        left = min(self._burst, left + (now - seen) * self._rate)
+        wait = 0.0 if left >= 1.0 else (1.0 - left) / self._rate
+        self._left[key] = (left if wait else left - 1.0, now)
+        if len(self._left) > _REMEMBERED:
+            self._left.popitem(last=False)
+        return wait
+
+
+@final
+class Gate:
+    """ASGI middleware: rates by address and by credential, and a bound on the body, read before it is handed on."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._most_bytes = settings.most_body_bytes
+        self._addresses = Buckets(rate=settings.address_rate, burst=settings.address_burst)
+        self._callers = Buckets(rate=settings.caller_rate, burst=settings.caller_burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        wait = self._wait(scope, headers)
+        if wait:
+            extra = [(b"retry-after", str(int(wait) + 1).encode())]
+            detail = "too many requests: ask again after the seconds in Retry-After"
+            await send_problem(send, 429, "too-many-requests", "Too many requests", detail, extra)
+            return
+        if "content-length" not in headers and "transfer-encoding" not in headers:
+            await self._app(scope, receive, send)
+            return
+        body = await self._body(headers, receive)
+        if body is None:
+            detail = f"a request may hold at most {self._most_bytes} bytes"
+            await send_problem(send, 413, "too-large", "Content too large", detail, [(b"connection", b"close")])
+            return
+        await self._app(scope, _replayed(body, receive), send)
+
+    def _wait(self, scope: Scope, headers: Headers) -> float:
+        address = scope["client"][0] if scope.get("client") else "unknown"
+        wait = self._addresses.take(address)
+        credential = headers.get("authorization") or headers.get("cookie")
+        if credential and not wait:
+            wait = self._callers.take(hashlib.sha256(credential.encode()).hexdigest())
+        return wait
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
+        """The whole body, or nothing when it is too large (by its own word, or when counted)."""
+        announced = headers.get("content-length", "0")
+        if not announced.isdigit() or len(announced) > 12 or int(announced) > self._most_bytes:
+            return None
+        chunks, size, more = [], 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                break
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if size > self._most_bytes:
+                return None
+            more = message.get("more_body", False)
+        return b"".join(chunks)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body once, then whatever else the connection says."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+async def send_problem(
+    send: Send, status: int, type_: str, title: str, detail: str, headers: list[tuple[bytes, bytes]]
+) -> None:
+    """An error of the one shape, from outside the framework."""
+    body = json.dumps({"type": type_, "title": title, "status": status, "detail": detail}).encode()
+    head = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body})
