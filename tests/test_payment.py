@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -43,9 +44,9 @@ def quadrature(priced, bid: float) -> float:
     bends = [x for x in bends if x >= bid]
     # Halve toward the start of each piece, where a falling curve is steepest.
     total = 0.0
-    for left, right in zip(bends[:-1], bends[1:], strict=True):
+    for left, right in itertools.pairwise(bends):
         cuts = [left, *(left + (right - left) * 0.5**j for j in range(24, -1, -1))]
-        total += sum(quad(load, a, b, epsabs=0, epsrel=1e-12)[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+        total += sum(quad(load, a, b, epsabs=0, epsrel=1e-12)[0] for a, b in itertools.pairwise(cuts))
     return bid * load(bid) + total
 
 

@@ -139,18 +139,23 @@ def q_numerators(q: Floats) -> Words:
     return numerators.astype(np.uint32)
 
 
-def draw_reports(codes: Integers, numerators: Words, domain_size: int, entropy: Entropy) -> tuple[Integers, Booleans]:
-    """Reports and coins for a batch of codes: steps 1 to 3 of the definition."""
+def draw_reports(
+    codes: Integers, numerators: Words, domain_size: int, entropy: Entropy, *, bits: int = WORD_BITS
+) -> tuple[Integers, Booleans]:
+    """Reports and coins for a batch of codes: steps 1 to 3 of the definition.
+
+    ``bits`` is 32 but for tests, which go through every word of a narrower one.
+    """
     selected = entropy.words(codes.size) < numerators
-    dice = draw_dice(codes.size, domain_size, entropy)
+    dice = draw_dice(codes.size, domain_size, entropy, bits=bits)
     return np.where(selected, codes, dice), selected
 
 
-def draw_dice(count: int, domain_size: int, entropy: Entropy) -> Integers:
+def draw_dice(count: int, domain_size: int, entropy: Entropy, *, bits: int = WORD_BITS) -> Integers:
     """Exactly uniform codes 0..k-1 by rejection."""
     dice = entropy.words(count)
-    refused_from = dice_limit(domain_size)
-    if refused_from < 2**WORD_BITS:
+    refused_from = dice_limit(domain_size, bits)
+    if refused_from < 1 << bits:
         refused = np.flatnonzero(dice >= refused_from)
         while refused.size:
             dice = dice.copy() if not dice.flags.writeable else dice
