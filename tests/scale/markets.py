@@ -1,0 +1,75 @@
+"""Small markets on disk, and the core's own results for them in memory: the oracle of every test here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import pdqs
+from pdqs.scale import OwnerEntropy, number_ids
+
+
+def market(n: int, rng: np.random.Generator, *, ties: bool = False) -> pa.Table:
+    """n owners with a bid and a value of 0 to 4; with ties, bids are sixteenths."""
+    bids = rng.integers(0, 17, n) / 16 if ties else rng.random(n)
+    return pa.table(
+        {"owner": [f"owner-{i}" for i in range(n)], "bid": bids, "value": rng.integers(0, 5, n).astype(np.int64)}
+    )
+
+
+def terms_for(n: int, **changes: Any) -> pdqs.Terms:
+    """A round in which about a third of the owners are bought."""
+    given = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
+    return pdqs.Terms(**(given | changes))
+
+
+def save(table: pa.Table, folder: Path, *, groups: Sequence[Sequence[int]]) -> Path:
+    """The rows in order as one file per entry of ``groups``, which lists the rows of each row group (0 is allowed)."""
+    folder.mkdir(parents=True)
+    at = 0
+    for index, sizes in enumerate(groups):
+        with pq.ParquetWriter(folder / f"rows-{index:04d}.parquet", table.schema) as writer:
+            for size in sizes:
+                writer.write_table(table.slice(at, size), row_group_size=max(size, 1))
+                at += size
+    assert at == table.num_rows, "every row has its place"
+    return folder
+
+
+def in_memory(table: pa.Table, terms: pdqs.Terms, seed: int) -> pdqs.Trade:
+    """The round by the core, on arrays."""
+    entropy = OwnerEntropy(seed, number_ids(table["owner"]))
+    return pdqs.trade(np.asarray(table["value"]), np.asarray(table["bid"]), terms, entropy)
+
+
+def same_bits(left: Any, right: Any) -> bool:
+    """Equality to the last bit, not to a tolerance."""
+    left, right = np.asarray(left), np.asarray(right)
+    return left.dtype == right.dtype and left.tobytes() == right.tobytes()
+
+
+def assert_same_round(folder: Path, table: pa.Table, expected: pdqs.Trade) -> None:
+    """What was written is what the core gives, row by row and bit by bit."""
+    found = pq.read_table(folder)
+    assert found["owner"].to_pylist() == table["owner"].to_pylist()
+    for column, values in (
+        ("bid", expected.offers.bids),
+        ("q", expected.offers.q),
+        ("epsilon", expected.offers.epsilon),
+        ("payment", expected.offers.payment),
+        ("report", expected.reports.values),
+        ("paid", expected.payments.amounts),
+    ):
+        assert same_bits(found[column], values), column
+
+
+def assert_same_answer(found: pdqs.Answer, expected: pdqs.Answer) -> None:
+    """Every figure of an answer, to the last bit."""
+    for figure in ("value", "raw", "interval", "information"):
+        assert same_bits(getattr(found, figure), getattr(expected, figure)), figure
+    assert (found.owners, found.reports, found.warnings) == (expected.owners, expected.reports, expected.warnings)
