@@ -69,7 +69,7 @@ def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round
         "created_at_ms": market.clock(),
     }
     with market.store.write() as connection:
-        insert_new(connection, rounds, [row])
+        insert_new(connection, rounds, row)
         refuse_other_body(visible_round(connection, actor, str(row["round_id"])).plan == row["plan"])
         return round_message(connection, str(row["round_id"]))
 
@@ -105,7 +105,7 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceip
         if kept is None:
             _refuse_bid(row, bid, now)
             fresh = {"round_id": round_id, "owner_id": actor.user_id, "bid_micros": bid.bid_micros, "placed_at_ms": now}
-            if insert_new(connection, bids, [fresh]):
+            if insert_new(connection, bids, fresh):
                 return bid_receipt(row, bid.bid_micros, now)
             kept = _own(connection, bids, round_id, actor)  # a twin of this request came first
         if (kept.bid_micros, row.terms_hash) != (bid.bid_micros, bid.terms_hash):
@@ -141,7 +141,7 @@ def submit_report(market: Market, actor: User, round_id: str, report: Report) ->
         if kept is None:
             _refuse_report(row, report, now)
             fresh = {"round_id": round_id, "owner_id": actor.user_id, "code": report.code, "received_at_ms": now}
-            if insert_new(connection, reports, [fresh]):
+            if insert_new(connection, reports, fresh):
                 return report_receipt(row, report.code, now, offer.payment_micros)
             kept = _own(connection, reports, round_id, actor)
         if (kept.code, row.terms_hash) != (report.code, report.terms_hash):

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 from pdqs.market.errors import ConflictError
 from pdqs.market.messages import AccountBalance, TrialBalance
 from pdqs.market.schema import accounts, postings, transactions
-from pdqs.market.sql import insert_new
+from pdqs.market.sql import insert_missing, insert_new
 
 WORLD = "world"
 Kind = Literal["deposit", "escrow", "settlement", "return", "payout"]
@@ -60,12 +60,12 @@ def post(connection: Connection, entry: Entry) -> bool:
         "at_ms": entry.at_ms,
         "round_id": entry.round_id,
     }
-    if not insert_new(connection, transactions, [row]):
+    if not insert_new(connection, transactions, row):
         return False
     # Accounts in one order for everyone: two transactions that wait for each other's rows would wait for ever.
     amounts = [(account, amount) for account, amount in sorted(entry.amounts.items()) if amount]
     new = [{"account": account, "kind": account.split(":")[0], "balance_micros": 0} for account, _ in amounts]
-    insert_new(connection, accounts, new)
+    insert_missing(connection, accounts, new)
     rows = [{"transaction_id": entry.transaction_id, "account": name, "amount_micros": x} for name, x in amounts]
     connection.execute(postings.insert(), rows)
     for account, amount in amounts:

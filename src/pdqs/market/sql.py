@@ -11,13 +11,21 @@ from sqlalchemy.dialects import postgresql, sqlite
 Row = dict[str, Any]
 
 
-def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> bool:
-    """Insert rows whose keys are new and leave the others alone; whether all of them were new."""
+def insert_new(connection: Connection, table: Table, row: Row) -> bool:
+    """Insert a row unless its key is taken; whether it was new."""
+    key = next(iter(table.primary_key.columns))
+    return connection.execute(_unless_taken(connection, table).values(row).returning(key)).first() is not None
+
+
+def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert those rows whose keys are not taken."""
+    connection.execute(_unless_taken(connection, table), rows)
+
+
+def _unless_taken(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     if connection.dialect.name == "sqlite":
-        result = connection.execute(sqlite.insert(table).on_conflict_do_nothing(), rows)
-    else:
-        result = connection.execute(postgresql.insert(table).on_conflict_do_nothing(), rows)
-    return result.rowcount == len(rows)
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()
 
 
 def put(connection: Connection, table: Table, row: Row, *, key: str) -> None:

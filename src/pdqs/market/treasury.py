@@ -30,7 +30,7 @@ def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invita
     access.require(actor, "operator")
     user = User(user_id=derived_id("u", actor, key), role=new.role, name=new.name, created_at_ms=market.clock())
     with market.store.write() as connection:
-        insert_new(connection, users, [user.model_dump()])
+        insert_new(connection, users, user.model_dump())
         kept = _user(connection, user.user_id)
         refuse_other_body((kept.role, kept.name) == (new.role, new.name))
         code, expires = access.new_code(market, connection, kept.user_id)

@@ -1,0 +1,104 @@
+"""The ledger: what sums to zero stays so, nothing is paid twice, and nobody spends what they have not."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import update
+
+from market.town import Town
+from pdqs.market import commands, ledger, queries
+from pdqs.market.errors import ConflictError, MarketError
+from pdqs.market.messages import Transfer
+from pdqs.market.schema import accounts, postings
+
+
+def _entry(**changes: object) -> ledger.Entry:
+    usual: dict[str, object] = {
+        "transaction_id": "test:1",
+        "kind": "payout",
+        "at_ms": 1,
+        "amounts": {"consumer:x": 5, ledger.WORLD: -5},
+    }
+    return ledger.Entry(**{**usual, **changes})  # type: ignore[arg-type]  # a test's shorthand
+
+
+def test_a_transaction_that_does_not_sum_to_zero_cannot_be_made() -> None:
+    with pytest.raises(AssertionError, match="off by 1"):
+        _entry(amounts={"consumer:x": 6, ledger.WORLD: -5})
+
+
+def test_a_transaction_is_entered_once(either_town: Town) -> None:
+    with either_town.market.store.write() as connection:
+        assert ledger.post(connection, _entry())
+        assert not ledger.post(connection, _entry())
+        assert ledger.balance(connection, "consumer:x") == 5
+    assert either_town.balanced()
+
+
+def test_an_account_cannot_go_below_zero_and_nothing_of_the_attempt_stays(either_town: Town) -> None:
+    before = queries.trial_balance(either_town.market, either_town.operator)
+    with pytest.raises(ConflictError, match="does not cover"), either_town.market.store.write() as connection:
+        ledger.post(connection, _entry(amounts={"consumer:x": -5, "owner:y": 5}))
+    assert queries.trial_balance(either_town.market, either_town.operator) == before
+
+
+def test_a_trial_balance_catches_a_posting_that_was_tampered_with(either_town: Town) -> None:
+    assert either_town.balanced()
+    with either_town.market.store.write() as connection:
+        connection.execute(update(postings).where(postings.c.account == ledger.WORLD).values(amount_micros=-7))
+    books = queries.trial_balance(either_town.market, either_town.operator)
+    assert (books.balanced, books.unbalanced_transactions) == (False, 1)
+
+
+def test_a_trial_balance_catches_a_balance_that_was_tampered_with(either_town: Town) -> None:
+    with either_town.market.store.write() as connection:
+        connection.execute(update(accounts).where(accounts.c.kind == "consumer").values(balance_micros=1))
+    assert not either_town.balanced()
+
+
+def test_a_deposit_asked_for_twice_with_one_key_moves_money_once(town: Town) -> None:
+    gift = Transfer(user_id=town.consumer.user_id, amount_micros=5)
+    before = town.balance(town.consumer)
+    first = commands.deposit(town.market, town.operator, gift, "key-of-a-gift")
+    assert commands.deposit(town.market, town.operator, gift, "key-of-a-gift") == first
+    assert town.balance(town.consumer) == before + 5
+
+
+def test_a_key_used_for_another_amount_is_refused(town: Town) -> None:
+    commands.deposit(town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=5), "one-key-01")
+    with pytest.raises(ConflictError, match="used before"):
+        other = Transfer(user_id=town.consumer.user_id, amount_micros=6)
+        commands.deposit(town.market, town.operator, other, "one-key-01")
+
+
+def test_what_is_paid_out_leaves_the_balance_and_no_more_than_it(town: Town) -> None:
+    held = town.balance(town.consumer)
+    with pytest.raises(ConflictError, match="does not cover"):
+        too_much = Transfer(user_id=town.consumer.user_id, amount_micros=held + 1)
+        commands.pay_out(town.market, town.operator, too_much, "pay-out-0001")
+    commands.pay_out(
+        town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=held), "pay-out-0002"
+    )
+    assert town.balance(town.consumer) == 0
+    assert town.balanced()
+
+
+def test_an_owner_is_not_given_deposits(town: Town) -> None:
+    (owner,) = town.add_owners(1)
+    with pytest.raises(MarketError, match="deposit cannot be made"):
+        commands.deposit(town.market, town.operator, Transfer(user_id=owner.user_id, amount_micros=5), "gift-000001")
+
+
+def test_a_statement_lists_postings_newest_first_page_by_page(town: Town) -> None:
+    for i in range(5):
+        town.clock.advance(1)
+        gift = Transfer(user_id=town.consumer.user_id, amount_micros=i + 1)
+        commands.deposit(town.market, town.operator, gift, f"deposit-{i:04}")
+    seen, after = [], None
+    while True:
+        page = queries.statement(town.market, town.consumer, after, 2)
+        seen += [line.amount_micros for line in page.items]
+        after = page.next
+        if after is None:
+            break
+    assert seen == [5, 4, 3, 2, 1, 100_000_000]

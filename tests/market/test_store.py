@@ -1,0 +1,98 @@
+"""The store: both databases hold the same tables, and keep what they are told to keep."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+
+from market.town import Town
+from pdqs.errors import FileError
+from pdqs.market import migrate
+from pdqs.market.schema import accounts, metadata, users
+from pdqs.market.store import open_store
+
+
+def test_migrations_make_exactly_the_tables_that_the_code_speaks_of(database_url: str) -> None:
+    store = open_store(database_url)
+    migrate.upgrade(store)
+    with store.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    store.close()
+
+
+def test_a_migration_that_is_undone_and_done_again_leaves_the_same_tables(database_url: str) -> None:
+    store = open_store(database_url)
+    first = migrate.upgrade(store)
+    migrate.downgrade(store, "base")
+    with store.read() as connection:
+        assert migrate.current(connection) == "none"
+    assert migrate.upgrade(store) == first
+    store.close()
+
+
+def test_the_comparison_of_tables_would_see_a_missing_column(database_url: str) -> None:
+    store = open_store(database_url)
+    migrate.upgrade(store)
+    with store.write() as connection:
+        connection.execute(text("ALTER TABLE rounds DROP COLUMN reason"))
+    with store.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) != []
+    store.close()
+
+
+def test_a_transaction_that_fails_leaves_nothing(either_town: Town) -> None:
+    row = {"user_id": "u_x", "role": "owner", "name": "x", "created_at_ms": 1}
+    with pytest.raises(RuntimeError), either_town.market.store.write() as connection:
+        connection.execute(users.insert(), row)
+        raise RuntimeError("the power goes")
+    with either_town.market.store.read() as connection:
+        assert connection.execute(users.select().where(users.c.user_id == "u_x")).one_or_none() is None
+
+
+def test_the_database_itself_refuses_a_negative_balance(either_town: Town) -> None:
+    row = {"account": "escrow:r_x", "kind": "escrow", "balance_micros": -1}
+    with pytest.raises(IntegrityError), either_town.market.store.write() as connection:
+        connection.execute(accounts.insert(), row)
+
+
+def test_a_sqlite_column_holds_its_type_or_nothing(town: Town) -> None:
+    with pytest.raises(IntegrityError), town.market.store.write() as connection:
+        connection.execute(text("INSERT INTO users VALUES ('u_x', 'owner', 'x', 'yesterday', NULL)"))
+
+
+def test_sqlite_is_durable_and_keeps_foreign_keys(town: Town) -> None:
+    with town.market.store.read() as connection:
+        pragma = {name: connection.scalar(text(f"PRAGMA {name}")) for name in ("journal_mode", "synchronous")}
+        assert pragma == {"journal_mode": "wal", "synchronous": 2}
+        assert connection.scalar(text("PRAGMA foreign_keys")) == 1
+
+
+def test_writers_wait_for_each_other_and_lose_nothing(either_town: Town) -> None:
+    def write(first: int) -> None:
+        for i in range(first, first + 10):
+            with either_town.market.store.write() as connection:
+                row = {"user_id": f"u_{i}", "role": "owner", "name": "x", "created_at_ms": 1}
+                connection.execute(users.insert(), row)
+
+    threads = [threading.Thread(target=write, args=(100 * n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with either_town.market.store.read() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM users WHERE created_at_ms = 1")) == 80
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://host/x", "sqlite://", "sqlite:///no/such/directory/market.db"])
+def test_a_database_that_cannot_be_is_refused_in_a_sentence(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError):
+        open_store(url)

@@ -1,0 +1,160 @@
+"""A small town for tests: an operator, a consumer with money, owners with prices, and a clock that is told the time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from sqlalchemy import select
+
+from pdqs.market import Market, Settings, access, commands, migrate, queries
+from pdqs.market.ledger import account_of
+from pdqs.market.messages import NewUser, QueryMessage, Round, RoundPlan, Transfer, User
+from pdqs.market.schema import metadata, users
+from pdqs.market.store import open_store
+from pdqs.owner.messages import Bid, Report
+
+START_MS = 1_800_000_000_000
+
+
+@dataclass
+class FakeClock:
+    """Time stands still until it is moved."""
+
+    now_ms: int = START_MS
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def advance(self, seconds: float) -> None:
+        self.now_ms += int(seconds * 1000)
+
+
+def plan(**changes: Any) -> RoundPlan:
+    """A count with a budget of 20, and whatever is to be different."""
+    usual: dict[str, Any] = {
+        "query": QueryMessage(kind="count", text="Have you been ill this month?"),
+        "attribute": "illness",
+        "budget_micros": 20_000_000,
+        "bid_seconds": 60,
+        "report_seconds": 60,
+    }
+    return RoundPlan(**{**usual, **changes})
+
+
+@dataclass
+class Town:
+    """Parties in one market. Owners are made as they are asked for."""
+
+    market: Market
+    clock: FakeClock
+    operator: User
+    consumer: User
+    owners: list[User] = field(default_factory=list)
+
+    def add_owners(self, count: int) -> list[User]:
+        """So many owners more, in one transaction."""
+        start = len(self.owners)
+        new = [
+            User(user_id=f"u_{i:024x}", role="owner", name=f"owner {i}", created_at_ms=self.clock())
+            for i in range(start + 1, start + count + 1)
+        ]
+        with self.market.store.write() as connection:
+            connection.execute(users.insert(), [owner.model_dump() for owner in new])
+        self.owners += new
+        return new
+
+    def open_round(self, key: str = "a-round-of-a-test", **changes: Any) -> Round:
+        """A round, open for bids."""
+        draft = commands.draft_round(self.market, self.consumer, plan(**changes), key)
+        return commands.open_round(self.market, self.consumer, draft.round_id)
+
+    def bid(self, owner: User, found: Round, bid_micros: int) -> None:
+        commands.place_bid(self.market, owner, found.round_id, Bid(terms_hash=found.terms_hash, bid_micros=bid_micros))
+
+    def bid_all(self, found: Round) -> None:
+        """Everyone bids; prices are spread evenly over the range."""
+        low, high = found.plan.bid_low_micros, found.plan.bid_high_micros
+        for place, owner in enumerate(self.owners):
+            self.bid(owner, found, low + (high - low) * place // max(1, len(self.owners)))
+
+    def cleared_round(self, **changes: Any) -> Round:
+        """A round that everyone has bid in, cleared."""
+        found = self.open_round(**changes)
+        self.bid_all(found)
+        self.clock.advance(found.plan.bid_seconds)
+        return commands.clear_round(self.market, self.consumer, found.round_id)
+
+    def asked(self, found: Round) -> list[User]:
+        """The owners who were asked for a report."""
+        return [o for o in self.owners if queries.offer(self.market, o, found.round_id).q_numerator > 0]
+
+    def report(self, owner: User, found: Round, code: int) -> None:
+        commands.submit_report(self.market, owner, found.round_id, Report(terms_hash=found.terms_hash, code=code))
+
+    def balance(self, user: User) -> int:
+        return queries.me(self.market, user).balance_micros
+
+    def balanced(self) -> bool:
+        return queries.trial_balance(self.market, self.operator).balanced
+
+
+def found_town(url: str, *, money_micros: int = 100_000_000, settings: Settings | None = None) -> Town:
+    """A new town on an empty database."""
+    clock = FakeClock()
+    store = open_store(url)
+    migrate.upgrade(store)
+    market = Market(store=store, clock=clock, settings=settings or Settings(database_url=url))
+    operator = access.redeem(market, commands.first_operator(market).code)
+    consumer = commands.register_user(market, operator, NewUser(role="consumer", name="consumer"), "consumer-1").user
+    if money_micros:
+        gift = Transfer(user_id=consumer.user_id, amount_micros=money_micros)
+        commands.deposit(market, operator, gift, "first-deposit")
+    return Town(market=market, clock=clock, operator=operator, consumer=consumer)
+
+
+def contents(town_or_market: Town | Market) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, in order: two databases with the same contents are the same market."""
+    market = town_or_market.market if isinstance(town_or_market, Town) else town_or_market
+    found = {}
+    with market.store.read() as connection:
+        for table in metadata.sorted_tables:
+            rows = connection.execute(select(table).order_by(*table.primary_key.columns)).all()
+            found[table.name] = [tuple(row) for row in rows]
+    return found
+
+
+def escrow_of(found: Round) -> str:
+    return account_of("escrow", found.round_id)
+
+
+@contextmanager
+def postgres_server(*, durable: bool = False) -> Iterator[str]:
+    """A PostgreSQL of our own in a temporary directory; gives the URL of its first database.
+
+    Unless ``durable`` it does not wait for the disk: a test survives its server, but not the machine's power.
+    """
+    import pgserver
+
+    with tempfile.TemporaryDirectory(prefix="pdqs-pg-") as directory:
+        server = pgserver.get_server(directory, cleanup_mode="stop")
+        try:
+            if not durable:
+                with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                    connection.execute("ALTER SYSTEM SET fsync = off")
+                    connection.execute("SELECT pg_reload_conf()")
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+
+
+def new_database(server_url: str, name: str, *, template: str = "template1") -> str:
+    """A database on that server, empty or a copy of another; gives its URL."""
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    return server_url.replace("/postgres?", f"/{name}?", 1)
