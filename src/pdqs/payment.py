@@ -1,11 +1,13 @@
 """P(b; s) for any rule, contract, domain and bid range, with no quadrature per owner.
 
-P(b) = b l(q(b)) + integral_b^hi l(q(x)) dx (Archer and Tardos; section 1 of docs/theory). The integral is tabulated
-once per rule and scale by :func:`pdqs.piecewise.fit_tail`, relative error below 1e-12; an owner then costs one look-up.
+P(b) = b l(q(b)) + integral_b^hi l(q(x)) dx (Archer and Tardos; section 1 of docs/theory). The integral is tabulated by
+:func:`pdqs.piecewise.fit_tail`, relative error below 1e-12, once per rule and scale, or once per rule where all scales
+share a shape; an owner then costs one look-up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -15,6 +17,7 @@ import numpy as np
 from pdqs.errors import RuleError
 from pdqs.piecewise import Piecewise, fit_tail, last_true
 from pdqs.rules.base import Rule, Setting, name_of
+from pdqs.rules.shape import Shaped
 from pdqs.types import Floats
 
 
@@ -26,7 +29,10 @@ class Curve:
     rule: Rule
     scale: float
     setting: Setting
-    table: Piecewise
+    table: Piecewise  # of the load, over x = slope b + shift
+    slope: float = 1.0
+    shift: float = 0.0
+    beyond: float = 0.0  # what the table holds beyond this curve's last bid
 
     def q(self, bids: Floats) -> Floats:
         """q(b; s), kept to the cap."""
@@ -38,7 +44,8 @@ class Curve:
 
     def payment_at(self, bids: Floats, q: Floats) -> Floats:
         """P for bids whose q is known already."""
-        payment: Floats = bids * self.setting.load(q) + self.table.tail(bids)
+        x = np.minimum(self.slope * bids + self.shift, self.table.edges[-1])
+        payment: Floats = bids * self.setting.load(q) + (self.table.tail(x) - self.beyond) / self.slope
         # Beyond the last bid that is bought the table's tail is rounding dust, not money.
         return np.where(q > 0, np.maximum(payment, 0.0), 0.0)
 
@@ -63,10 +70,30 @@ def curve(rule: Rule, scale: float, setting: Setting) -> Curve:
 
 @lru_cache(maxsize=2048)
 def _tabulated(rule: Rule, scale: float, setting: Setting) -> Curve:
-    def q(bids: Floats) -> Floats:
-        return capped_q(rule, bids, scale, setting)
+    place = rule.placement(scale) if isinstance(rule, Shaped) else None
+    if place is None:
+        return Curve(rule, scale, setting, _own_table(rule, scale, setting))
+    table = _shared_table(rule, setting)  # type: ignore[arg-type]  # as above
+    return Curve(rule, scale, setting, table, place.slope, place.shift, float(table.tail(np.array([place.top]))[0]))
 
-    low, high = setting.low, setting.high
+
+def _own_table(rule: Rule, scale: float, setting: Setting) -> Piecewise:
+    return _table(lambda bids: rule.q(bids, scale), setting.low, setting.high, setting, name_of(rule))
+
+
+@lru_cache(maxsize=256)
+def _shared_table(rule: Shaped, setting: Setting) -> Piecewise:
+    shape = rule.shape()
+    return _table(shape.q, shape.start, shape.stop, setting, type(rule).__name__)
+
+
+def _table(curve_q: Callable[[Floats], Floats], low: float, high: float, setting: Setting, name: str) -> Piecewise:
+    """The load of a curve and its integral to the end, as a table."""
+
+    def q(x: Floats) -> Floats:
+        capped: Floats = np.minimum(np.asarray(curve_q(x), dtype=np.float64), setting.q_max)
+        return capped
+
     top = float(q(np.array([low]))[0])
     # The two places where every family may bend or jump: the end of the flat top, and the last bid that is bought.
     bends = [last_true(lambda x: q(x) >= top, low, high), last_true(lambda x: q(x) > 0, low, high)]
@@ -74,16 +101,16 @@ def _tabulated(rule: Rule, scale: float, setting: Setting) -> Curve:
     try:
         table = fit_tail(lambda x: setting.load(q(x)), low, high, breaks=breaks)
     except ArithmeticError as rough:
-        raise RuleError(f"rule {name_of(rule)} cannot be priced: {rough}") from None
-    _refuse_rising(q(table.edges), table.edges, rule)
-    return Curve(rule, scale, setting, table)
+        raise RuleError(f"rule {name} cannot be priced: {rough}") from None
+    _refuse_rising(q(table.edges), table.edges, name)
+    return table
 
 
-def _refuse_rising(q: Floats, bids: Floats, rule: Rule) -> None:
+def _refuse_rising(q: Floats, bids: Floats, name: str) -> None:
     rises = q[1:] > q[:-1] + 1e-9
     if rises.any():
         i = int(np.argmax(rises))
         raise RuleError(
-            f"rule {name_of(rule)} rises with the bid: q is {q[i]:.6g} at bid {bids[i]:.6g}"
+            f"rule {name} rises with the bid: q is {q[i]:.6g} at bid {bids[i]:.6g}"
             f" but {q[i + 1]:.6g} at bid {bids[i + 1]:.6g}"
         )

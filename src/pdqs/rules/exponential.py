@@ -10,6 +10,7 @@ import numpy as np
 
 from pdqs.errors import RuleError
 from pdqs.rules.base import Setting
+from pdqs.rules.shape import Placement, Shape, cut, uncut
 from pdqs.types import Floats
 
 
@@ -32,3 +33,9 @@ class Exponential:
 
     def q(self, bids: Floats, scale: float) -> Floats:
         return np.where(bids < scale, np.exp(-self.c * self.setting.share(bids)), 0.0)
+
+    def shape(self) -> Shape:
+        return uncut(self, self.setting)
+
+    def placement(self, scale: float) -> Placement | None:
+        return cut(scale, self.setting)

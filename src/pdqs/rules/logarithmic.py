@@ -10,6 +10,7 @@ import numpy as np
 
 from pdqs.errors import RuleError
 from pdqs.rules.base import Setting
+from pdqs.rules.shape import Placement, Shape, cut, uncut
 from pdqs.types import Floats
 
 
@@ -42,3 +43,9 @@ class Logarithmic:
         # At b' = 0 the logarithm is infinite and the clip takes over; the floor only silences the division.
         curve = np.clip(-np.log(np.maximum(product, 1e-300)), self.q_min, self.q_max)
         return np.where(bids < scale, curve, 0.0)
+
+    def shape(self) -> Shape:
+        return uncut(self, self.setting)
+
+    def placement(self, scale: float) -> Placement | None:
+        return cut(scale, self.setting)

@@ -14,6 +14,7 @@ from pdqs.priors import Prior, Uniform
 from pdqs.privacy import Contract
 from pdqs.rules.base import Setting
 from pdqs.rules.inverse import falling_inverse
+from pdqs.rules.shape import Placement, Shape, stretched, virtual_line
 from pdqs.types import Floats
 
 
@@ -38,8 +39,18 @@ class Optimal:
         if scale <= 0:
             return np.zeros_like(bids)
         prior = self.prior or Uniform(self.setting.low, self.setting.high)
-        choice = _best_response(self.setting.contract, self.setting.domain_size, self.setting.q_max)
-        return choice.q(prior.virtual_price(bids) / scale)
+        return self._response().q(prior.virtual_price(bids) / scale)
+
+    def shape(self) -> Shape:
+        response = self._response()
+        return Shape(response.q, 0.0, float(np.nextafter(response.none_after, np.inf)))
+
+    def placement(self, scale: float) -> Placement | None:
+        line = virtual_line(self.prior, self.setting)
+        return None if line is None else stretched(*line, self._response().none_after, scale, self.setting)
+
+    def _response(self) -> _BestResponse:
+        return _best_response(self.setting.contract, self.setting.domain_size, self.setting.q_max)
 
 
 @final

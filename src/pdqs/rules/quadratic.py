@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from pdqs.rules.base import Setting
+from pdqs.rules.shape import Placement, Shape, cut, uncut
 from pdqs.types import Floats
 
 
@@ -25,3 +26,9 @@ class Quadratic:
 
     def q(self, bids: Floats, scale: float) -> Floats:
         return np.where(bids < scale, (1.0 - self.setting.share(bids)) ** 2, 0.0)
+
+    def shape(self) -> Shape:
+        return uncut(self, self.setting)
+
+    def placement(self, scale: float) -> Placement | None:
+        return cut(scale, self.setting)

@@ -13,6 +13,7 @@ from pdqs.priors import Prior, Uniform
 from pdqs.privacy import Contract
 from pdqs.rules.base import Setting
 from pdqs.rules.inverse import falling_inverse
+from pdqs.rules.shape import Placement, Shape, stretched, virtual_line
 from pdqs.types import Floats
 
 
@@ -36,13 +37,24 @@ class Robust:
         if scale <= 0:
             return np.zeros_like(bids)
         prior = self.prior or Uniform(self.setting.low, self.setting.high)
+        return self._response(prior.virtual_price(bids) / scale)
+
+    def shape(self) -> Shape:
+        return Shape(self._response, 0.0, _SHAPE_STOP)
+
+    def placement(self, scale: float) -> Placement | None:
+        line = virtual_line(self.prior, self.setting)
+        placed = None if line is None else stretched(*line, _SHAPE_STOP, scale, self.setting)
+        return None if placed is None or placed.top == _SHAPE_STOP else placed
+
+    def _response(self, m: Floats) -> Floats:
         log_q = _log_response(self.setting.contract, self.setting.domain_size, self.setting.q_max)
-        # ln m from -30 to 90: beyond either end q is the cap, or far below 2^-32.
-        log_m = np.log(np.maximum(prior.virtual_price(bids) / scale, 1e-300))
-        return np.exp(log_q.value(np.clip(log_m, *_LOG_M)))
+        # Beyond either end of the table q is the cap, or far below 2^-32.
+        return np.exp(log_q.value(np.clip(np.log(np.maximum(m, 1e-300)), *_LOG_M)))
 
 
 _LOG_M = (-30.0, 90.0)
+_SHAPE_STOP = 100.0  # m beyond this is a market where next to nothing is bought: it gets tables of its own
 
 
 @lru_cache(maxsize=256)

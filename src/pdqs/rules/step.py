@@ -9,6 +9,7 @@ import numpy as np
 
 from pdqs.errors import RuleError
 from pdqs.rules.base import Setting
+from pdqs.rules.shape import Placement, Shape, cut, uncut
 from pdqs.types import Floats
 
 
@@ -34,3 +35,9 @@ class Step:
     def q(self, bids: Floats, scale: float) -> Floats:
         height = self.setting.q_max if self.q_max is None else self.q_max
         return np.where(bids < scale, height, 0.0)
+
+    def shape(self) -> Shape:
+        return uncut(self, self.setting)
+
+    def placement(self, scale: float) -> Placement | None:
+        return cut(scale, self.setting)
