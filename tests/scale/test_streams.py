@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pdqs
 from pdqs.scale import Names, Run, Threads, kernels
+
 from .markets import (
     assert_same_answer,
     assert_same_round,

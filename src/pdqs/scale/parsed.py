@@ -39,7 +39,7 @@ class Batch:
     def bids(self, column: str, terms: Terms) -> Floats:
         """The bids, each a number within the terms' range."""
         with self._rows_named():
-            return columns.bids_in_range(self._full(column), *map(float, terms.bid_range), column=column)
+            return columns.bids_in_range(_plain(self._full(column)), *map(float, terms.bid_range), column=column)
 
     def codes(self, column: str, domain: Domain) -> Integers:
         """The values as codes of the domain."""
@@ -57,7 +57,7 @@ class Batch:
     def offers(self, column: str, terms: Terms) -> Offers:
         """Offers of which only q is known: all that a tally needs."""
         with self._rows_named():
-            q = columns.floats(self._full(column), column=column)
+            q = columns.floats(_plain(self._full(column)), column=column)
             good = (q >= 0) & (q < 1) & (round_q_down(q) == q)
             if not good.all():
                 row = int(np.argmin(good))
@@ -100,15 +100,20 @@ class Batch:
             raise RowError(fault.row, fault.column, where).moved(self.start + self.piece.first_row) from None
 
 
+def _plain(values: Any) -> Any:
+    """A column as NumPy has it, without a copy where that can be."""
+    return values.to_numpy(zero_copy_only=False)
+
+
 def _encoded(values: Any, domain: Domain, column: str) -> Integers:
     """Codes of the domain. Each different value is looked up once, unless one is bad: then rows count."""
     if domain.ordered and not pa.types.is_string(values.type):
-        return domain.encode(values.to_numpy(zero_copy_only=False), column=column)
+        return domain.encode(_plain(values), column=column)
     distinct = pc.dictionary_encode(values)
     try:
         codes = domain.encode(distinct.dictionary.to_pylist(), column=column)
     except RowError:
         domain.encode(values.to_pylist(), column=column)
         raise AssertionError("a value was bad among the different ones but not among all") from None  # pragma: no cover
-    found: Integers = codes[distinct.indices.to_numpy(zero_copy_only=False)]
+    found: Integers = codes[_plain(distinct.indices)]
     return found

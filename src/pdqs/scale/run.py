@@ -70,7 +70,7 @@ class Run:
         """Offers for every bid of the files, as a folder of Parquet; two passes over the bids, no sort."""
         source, names = self._opened(bids, [self.names.bid])
         pricing = self._priced(source, terms, names)
-        with complete_folder(Path(out)) as folder:
+        with complete_folder(out) as folder:
             return self._reduced("pricing", PriceBids(pricing=pricing, names=names, folder=folder), source)
 
     def trade(
@@ -79,7 +79,7 @@ class Run:
         """A whole round, simulated: offers, reports and payments as a folder of Parquet, and the answer."""
         source, names = self._opened(rows, [self.names.bid, self.names.value])
         pricing = self._priced(source, terms, names)
-        with complete_folder(Path(out)) as folder:
+        with complete_folder(out) as folder:
             kernel = TradeRows(pricing=pricing, names=names, seed=seed, folder=folder)
             sums = self._reduced("trading", kernel, source)
             assert not terms.keeps_budget or sums.paid_micros <= terms.budget_micros, "a budget kept has been passed"

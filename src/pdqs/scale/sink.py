@@ -25,11 +25,11 @@ _PATIENCE_SECONDS = 5.0
 
 
 @contextmanager
-def complete_folder(out: Path) -> Iterator[Path]:
-    """The partial folder to write into; it becomes ``out`` at the end, or is removed if anything goes wrong."""
-    if "://" in str(out):
-        raise FileError(f"{out}: results are written to a file system that all workers share, not to an object store")
-    out = out.absolute()
+def complete_folder(location: str | Path) -> Iterator[Path]:
+    """The partial folder to write into; it takes its place at the end, or is removed if anything goes wrong."""
+    if "://" in str(location):
+        raise FileError(f"{location}: results are written to a file system all workers share, not to an object store")
+    out = Path(location).absolute()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise FileError(f"{out}: there is something here already; choose another name")
     partial = out.with_name(f"{out.name}.partial-{secrets.token_hex(4)}")

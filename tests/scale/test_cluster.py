@@ -1,0 +1,137 @@
+"""A cluster gives what one process gives, to the last bit, even when a worker dies at work."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pdqs
+from pdqs.clearing import summarise
+from pdqs.errors import FileError, InputError
+from pdqs.scale import Run, cluster, open_source
+from pdqs.scale.cluster import ClusterError, Dask, Task, connected, fingerprint, merge_all
+from pdqs.scale.kernels import CountBids, Names
+
+from .markets import assert_same_answer, assert_same_round, in_memory, market, save, terms_for
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Dask]:
+    """Two workers in processes of their own, on this machine."""
+    with connected("local") as engine:
+        yield engine
+
+
+@pytest.fixture
+def table(rng: np.random.Generator) -> pa.Table:
+    return market(4_000, rng, ties=True)
+
+
+@pytest.fixture
+def rows(tmp_path: Path, table: pa.Table) -> Path:
+    return save(table, tmp_path / "rows", groups=[[500, 0, 700], [], [1] * 10, [290, 2_500]])
+
+
+def test_a_cluster_trades_and_answers_as_in_memory(dask: Dask, tmp_path: Path, table: pa.Table, rows: Path) -> None:
+    terms = terms_for(4_000)
+    run = Run(engine=dask, piece_rows=100)
+    done = run.trade(rows, terms, tmp_path / "round", seed=8)
+    expected = in_memory(table, terms, 8)
+    assert_same_round(tmp_path / "round", table, expected)
+    assert_same_answer(done.answer, expected.answer)
+    assert_same_answer(run.answer(tmp_path / "round", terms), expected.answer)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["round", "rows"]
+
+
+def test_a_cluster_writes_the_same_bytes_as_one_process(dask: Dask, tmp_path: Path, rows: Path) -> None:
+    alone = Run(piece_rows=300).clear(rows, terms_for(4_000), tmp_path / "alone")
+    spread = Run(engine=dask, piece_rows=300).clear(rows, terms_for(4_000), tmp_path / "spread")
+    assert spread == alone
+    parts = sorted(path.name for path in (tmp_path / "alone").iterdir())
+    assert parts == sorted(path.name for path in (tmp_path / "spread").iterdir())
+    assert all((tmp_path / "alone" / part).read_bytes() == (tmp_path / "spread" / part).read_bytes() for part in parts)
+
+
+@pytest.mark.parametrize("stage", ["counting bids", "trading"])
+def test_a_worker_killed_at_work_changes_nothing(dask: Dask, tmp_path: Path, table: pa.Table, stage: str) -> None:
+    """The kill falls on the first of 80 pieces to be done, so the dead worker held results and had others at work."""
+    many = save(table, tmp_path / "many", groups=[[50] * 80])
+    killed: list[int] = []
+
+    def kill_one(now: str, done: int, rows: int) -> None:
+        if now == stage and 0 < done < rows and not killed:
+            victim = next(iter(dask.client.run(os.getpid).values()))
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    terms = terms_for(4_000)
+    done = Run(engine=dask, piece_rows=50, progress=kill_one).trade(many, terms, tmp_path / "round", seed=8)
+    assert killed, "the worker was killed while there was work left"
+    expected = in_memory(table, terms, 8)
+    assert_same_round(tmp_path / "round", table, expected)
+    assert_same_answer(done.answer, expected.answer)
+
+
+def test_a_bad_row_on_a_cluster_is_named_and_leaves_nothing(
+    dask: Dask, tmp_path: Path, table: pa.Table, rows: Path
+) -> None:
+    bad = table.slice(0, 2).set_column(2, "value", pa.array([1, 7]))
+    pq.write_table(bad, rows / "rows-9999.parquet")
+    with pytest.raises(InputError, match="row 4002, column 'value': 7 is not in the domain"):
+        Run(engine=dask, piece_rows=100).trade(rows, terms_for(4_002), tmp_path / "round", seed=8)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
+
+
+def test_a_rule_given_as_an_object_travels(dask: Dask, tmp_path: Path, table: pa.Table, rows: Path) -> None:
+    terms = terms_for(4_000, rule=pdqs.rules.Exponential(2.0))
+    Run(engine=dask).clear(rows, terms, tmp_path / "offers")
+    expected = pdqs.clear(np.asarray(table["bid"]), terms).q
+    assert (np.asarray(pq.read_table(tmp_path / "offers")["q"]) == expected).all()
+
+
+def test_a_worker_that_computes_other_figures_is_refused(rows: Path) -> None:
+    kernel = CountBids(terms=terms_for(4_000), names=Names())
+    piece = open_source(rows, needs=["bid"]).pieces[0]
+    assert Task(kernel, fingerprint())(piece).owners == piece.rows
+    with pytest.raises(ClusterError, match="other figures"):
+        Task(kernel, "of another machine")(piece)
+
+
+def test_a_store_that_fails_for_a_moment_is_tried_again(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster.time, "sleep", lambda seconds: None)  # noqa: ARG005
+    kernel = CountBids(terms=terms_for(4_000), names=Names())
+    piece = open_source(rows, needs=["bid"]).pieces[0]
+    failures = [FileError("gone for a moment")] * 2
+
+    def unsteady(piece, threads):  # type: ignore[no-untyped-def]  # a kernel with a fault put in
+        if failures:
+            raise failures.pop()
+        return kernel(piece, threads)
+
+    assert Task(unsteady, fingerprint())(piece).owners == piece.rows
+    failures.extend([FileError("gone for good")] * 3)
+    with pytest.raises(FileError, match="gone for good"):
+        Task(unsteady, fingerprint())(piece)
+
+
+def test_sums_merge_as_a_tree_to_what_they_are_in_one(rng: np.random.Generator) -> None:
+    bids = rng.random(70_000)
+    parts = [summarise(part, 0.0, 1.0) for part in np.array_split(bids, 37)]
+    whole, merged = summarise(bids, 0.0, 1.0), merge_all([merge_all(parts[:20]), merge_all(parts[20:])])
+    assert (merged.charged_bids == whole.charged_bids).all()
+    assert (merged.counts == whole.counts).all()
+
+
+def test_a_scheduler_that_is_not_there_is_said() -> None:
+    with (
+        pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"),
+        connected("tcp://127.0.0.1:9", wait_seconds=0.3),
+    ):
+        pass
