@@ -222,7 +222,8 @@ def _fill_rungs(rungs: Integers, costs: _Costs, bottom: int, top: int) -> None:
 
     last = rungs.size - 1
     set_rung(0, bottom, top)
-    set_rung(last, bottom, int(rungs[0]))
+    if last > 0:
+        set_rung(last, bottom, int(rungs[0]))
     pending = [(0, last)]
     while pending:
         first, last = pending.pop()
