@@ -1,0 +1,17 @@
+"""The market's web pages: server-rendered, with no request to anywhere else.
+
+One file per party (``consumer``, ``owner``, ``operator``) and ``entrance`` for everybody; ``render`` makes HTML,
+``session`` says who is looking, ``charts`` draws.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from pdqs.market.pages import consumer, entrance, operator, owner
+
+router = APIRouter(include_in_schema=False)
+for part in (entrance, consumer, owner, operator):
+    router.include_router(part.router)
+
+__all__ = ["router"]

@@ -1,0 +1,179 @@
+"""Charts as SVG inside the page.
+
+They are drawn here rather than by a plotting library so that they carry classes instead of inline styles: the page's
+strict policy holds, and its own style sheet colours them in light and dark. Each has a title and a description for
+those who do not see it; the pages also give the figures as a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from pdqs.market.messages import ForecastPoint
+
+_WIDTH = 400.0
+_SVG = Markup(
+    '<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" aria-labelledby="{name}-title"'
+    ' aria-describedby="{name}-text">'
+    '<title id="{name}-title">{title}</title><desc id="{name}-text">{text}</desc>{body}</svg>'
+)
+
+
+def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Markup:
+    """Half-width in points against the budget on a logarithmic scale, with the plan's own budget marked."""
+    known = [(p.budget_micros / 1e6, 100 * p.half_width) for p in curve if p.half_width is not None]
+    if len(known) < 2:
+        return Markup('<p class="empty">Nothing would be bought at these budgets.</p>')
+    budgets, widths = zip(*known, strict=True)
+    left, right, top, bottom, height = 44.0, _WIDTH - 12, 14.0, 186.0, 232.0
+    across = _logarithmic(min(budgets), max(budgets), left, right)
+    y_ticks = _linear_ticks(0.0, min(max(widths), 50.0) * 1.08)
+    ceiling = y_ticks[-1]
+
+    def down(width: float) -> float:
+        return bottom - (bottom - top) * min(width, ceiling) / ceiling
+
+    points = [(across(b), down(w)) for b, w in known]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    body = [_y_axis(y_ticks, down, left, right), _x_axis(_log_ticks(min(budgets), max(budgets)), across, bottom)]
+    body.append(Markup('<polygon class="area" points="{:.1f},{:g} {} {:.1f},{:g}"/>').format(
+        points[0][0], bottom, line, points[-1][0], bottom
+    ))  # fmt: skip
+    body.append(Markup('<polyline class="line" points="{}"/>').format(line))
+    here = min(known, key=lambda point: abs(math.log(point[0] * 1e6 / budget_micros)))
+    x, y = across(here[0]), down(here[1])
+    body.append(Markup('<line class="guide" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:g}"/>').format(x, y, bottom))
+    body.append(Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="6"/>').format(x, y))
+    body.append(Markup('<text class="strong" x="{:.1f}" y="{:.1f}">± {:.3g}</text>').format(x + 10, y - 8, here[1]))
+    body.append(_label(left - 36, 8, "± points", "start"))
+    body.append(_label(0.5 * (left + right), height - 8, "budget", "middle"))
+    text = (
+        f"From ± {widths[0]:.3g} points at a budget of {budgets[0]:,.2f} to ± {widths[-1]:.3g} at {budgets[-1]:,.2f}."
+    )
+    return _svg("precision", height, "Precision against budget", text, body)
+
+
+def interval(value: float, low: float, high: float, least: float, most: float) -> Markup:
+    """A figure and its interval on the scale of what is possible."""
+    left, right, line, height = 14.0, _WIDTH - 14, 34.0, 72.0
+    ticks = [tick for tick in _linear_ticks(least, most, about=4) if least <= tick <= most]
+
+    def across(x: float) -> float:
+        return left + (right - left) * (x - least) / ((most - least) or 1.0)
+
+    band = max(across(high) - across(low), 3.0)
+    body = [
+        Markup('<rect class="track" x="{:g}" y="{:g}" width="{:g}" height="8" rx="4"/>').format(
+            left, line - 4, right - left
+        ),
+        Markup('<rect class="band" x="{:.1f}" y="{:g}" width="{:.1f}" height="20" rx="6"/>').format(
+            across(low), line - 10, band
+        ),
+        Markup('<circle class="dot" cx="{:.1f}" cy="{:g}" r="7"/>').format(across(value), line),
+        *(_label(across(tick), height - 8, _tick_text(tick), "middle") for tick in ticks),
+    ]
+    text = (
+        f"{value:,.4g}, with an interval from {low:,.4g} to {high:,.4g}, on a scale from {least:,.4g} to {most:,.4g}."
+    )
+    return _svg("interval", height, "The answer and its interval", text, body)
+
+
+def bars(labels: Sequence[str], values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Markup:
+    """One bar for each value of the domain, with its interval."""
+    most = max([high for _, high in intervals] + [1e-9])
+    row, left, right = 30.0, 110.0, _WIDTH - 52
+    body = []
+    for place, (label, value, (low, high)) in enumerate(zip(labels, values, intervals, strict=True)):
+        middle = row * place + row / 2 + 4
+        scale = (right - left) / most
+        body += [
+            _label(left - 8, middle + 4, label if len(label) <= 15 else label[:14] + "…", "end"),
+            Markup('<rect class="bar" x="{:g}" y="{:.1f}" width="{:.1f}" height="14" rx="3"/>').format(
+                left, middle - 7, max(value * scale, 1.0)
+            ),
+            Markup('<line class="whisker" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+                left + low * scale, middle, left + high * scale, middle
+            ),
+            _label(_WIDTH - 4, middle + 4, f"{value:,.0f}", "end"),
+        ]
+    text = "; ".join(f"{label}: {value:,.0f}" for label, value in zip(labels[:12], values[:12], strict=True))
+    return _svg("bars", row * len(labels) + 8, "How many owners hold each value", text, body)
+
+
+def split(paid: int, held: int, budget: int) -> Markup:
+    """Where a budget is: paid out, still held or promised, and the rest given back."""
+    whole = budget or 1
+    first, second = _WIDTH * paid / whole, _WIDTH * held / whole
+    body = [
+        Markup('<rect class="track" x="0" y="0" width="{:g}" height="14" rx="7"/>').format(_WIDTH),
+        Markup('<rect class="held" x="0" y="0" width="{:.1f}" height="14" rx="7"/>').format(first + second),
+        Markup('<rect class="bar" x="0" y="0" width="{:.1f}" height="14" rx="7"/>').format(first),
+    ]
+    text = f"{100 * paid / whole:.0f} % paid, {100 * held / whole:.0f} % held."
+    return _svg("split", 14.0, "Where the budget is", text, body)
+
+
+def _svg(name: str, height: float, title: str, text: str, body: Sequence[Markup]) -> Markup:
+    return _SVG.format(width=_WIDTH, height=height, name=name, title=title, text=text, body=Markup("").join(body))
+
+
+def _label(x: float, y: float, text: str, anchor: str) -> Markup:
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
+
+
+def _logarithmic(low: float, high: float, left: float, right: float):  # type: ignore[no-untyped-def]
+    span = math.log(high / low)
+    return lambda x: left + (right - left) * math.log(x / low) / span
+
+
+def _y_axis(ticks, down, left: float, right: float) -> Markup:  # type: ignore[no-untyped-def]
+    lines = [
+        Markup('<line class="grid" x1="{:g}" y1="{:.1f}" x2="{:g}" y2="{:.1f}"/>').format(left, down(t), right, down(t))
+        for t in ticks
+    ]
+    return Markup("").join([*lines, *(_label(left - 6, down(t) + 4, f"{t:g}", "end") for t in ticks)])
+
+
+def _x_axis(ticks, across, bottom: float) -> Markup:  # type: ignore[no-untyped-def]
+    return Markup("").join(_label(across(t), bottom + 18, _tick_text(t), "middle") for t in ticks)
+
+
+def _linear_ticks(low: float, high: float, about: int = 4) -> list[float]:
+    """Round numbers from low to just past high.
+
+    >>> _linear_ticks(0, 9.3)
+    [0.0, 2.5, 5.0, 7.5, 10.0]
+    """
+    rough = (high - low) / about or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1.0, 2.0, 2.5, 5.0, 10.0) if power * m >= rough * 0.999)
+    first = math.floor(low / step)
+    return [round(step * place, 12) for place in range(first, math.ceil(high / step - 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten, with twos and fives between them where there is room.
+
+    >>> _log_ticks(10, 1000)
+    [10.0, 100.0, 1000.0]
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    fine = [10.0**p * m for p in powers for m in (1.0, 2.0, 5.0)]
+    inside = [t for t in fine if low * 0.999 <= t <= high * 1.001]
+    if len(inside) <= 5:
+        return inside
+    return [t for t in inside if math.isclose(10.0 ** round(math.log10(t)), t)] or inside[::2]
+
+
+def _tick_text(value: float) -> str:
+    """
+    >>> _tick_text(1500.0), _tick_text(2_000_000.0), _tick_text(0.5)
+    ('1.5k', '2M', '0.5')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"

@@ -1,0 +1,161 @@
+"""The consumer's pages: plan a round, open it, follow it, read the answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from pdqs.market import commands, queries
+from pdqs.market.context import Market
+from pdqs.market.errors import MarketError, NotFoundError
+from pdqs.market.messages import AnswerMessage, Forecast, ForecastRequest, Round, User
+from pdqs.market.pages import plan_form
+from pdqs.market.pages.plan_form import PlanForm
+from pdqs.market.pages.render import page
+from pdqs.market.pages.session import After, ConsumerSession, Form, PageRoute, RoundId, key_of, market_of
+
+router = APIRouter(prefix="/consumer", route_class=PageRoute)
+
+STEPS = {
+    "open": commands.open_round,
+    "cancel": commands.cancel_round,
+    "clear": commands.clear_round,
+    "settle": commands.settle_round,
+}
+
+
+@router.get("")
+def home(request: Request, session: ConsumerSession, after: After = None) -> Response:
+    """The consumer's rounds and balance."""
+    market = market_of(request)
+    listed = queries.rounds_page(market, session.user, after=after)
+    return page(request, "consumer/home.html", me=queries.me(market, session.user), rounds=listed)
+
+
+@router.get("/plan")
+def plan(request: Request, session: ConsumerSession) -> Response:
+    """The form, with a picture of what the plan buys."""
+    asked = bool(request.query_params)
+    form = plan_form.read(request.query_params)
+    return _plan_page(request, session.user, form, faults=form.faults if asked else {})
+
+
+@router.get("/plan/preview")
+def preview(request: Request, session: ConsumerSession) -> Response:
+    """The picture alone, for the form to show as it is filled in."""
+    form = plan_form.read(request.query_params)
+    return page(request, "consumer/preview.html", form=form, **_forecast(session.user, form))
+
+
+@router.post("/rounds")
+def draft(request: Request, session: ConsumerSession, form: Form) -> Response:
+    """Keep a plan as a draft."""
+    filled = plan_form.read(form)
+    faults = {**filled.faults, **plan_form.missing(filled)}
+    if faults or filled.plan is None:
+        return _plan_page(request, session.user, filled, faults=faults, status=422)
+    key = key_of(form)
+    made = commands.draft_round(market_of(request), session.user, filled.plan, key)
+    return RedirectResponse(f"/consumer/rounds/{made.round_id}", status_code=303)
+
+
+@router.get("/rounds/{round_id}")
+def one_round(request: Request, round_id: RoundId, session: ConsumerSession) -> Response:
+    """A round: where it stands, what it costs, and its answer."""
+    return page(request, "consumer/round.html", fault="", **_round(market_of(request), session.user, round_id))
+
+
+@router.get("/rounds/{round_id}/progress")
+def progress(request: Request, round_id: RoundId, session: ConsumerSession) -> Response:
+    """The part of the page that changes, for the page to follow."""
+    return page(request, "consumer/progress.html", fault="", **_round(market_of(request), session.user, round_id))
+
+
+@router.post("/rounds/{round_id}/{step}")
+def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerSession, form: Form) -> Response:
+    """Open, cancel, clear or settle; what stands against it is said on the page itself."""
+    assert form is not None  # its CSRF token has been checked
+    if step not in STEPS:
+        raise NotFoundError("no-step", "a round cannot do that")
+    market = market_of(request)
+    try:
+        STEPS[step](market, session.user, round_id)
+    except MarketError as refused:
+        values = _round(market, session.user, round_id)
+        return page(request, "consumer/round.html", status=refused.status, fault=str(refused), **values)
+    return RedirectResponse(f"/consumer/rounds/{round_id}", status_code=303)
+
+
+@router.get("/rounds/{round_id}/answer.{kind}")
+def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSession) -> Response:
+    """The answer as a file."""
+    found = queries.answer(market_of(request), session.user, round_id)
+    if kind == "json":
+        text, media = found.model_dump_json(indent=2), "application/json"
+    elif kind == "csv":
+        text, media = _csv(found), "text/csv; charset=utf-8"
+    else:
+        raise NotFoundError("no-format", "an answer can be had as json or csv")
+    headers = {"Content-Disposition": f'attachment; filename="{round_id}.{kind}"', "Cache-Control": "no-store"}
+    return Response(text, media_type=media, headers=headers)
+
+
+def _plan_page(request: Request, user: User, form: PlanForm, *, faults: dict[str, str], status: int = 200) -> Response:
+    balance = queries.me(market_of(request), user).balance_micros
+    values = {"form": form, "faults": faults, "balance_micros": balance, **_forecast(user, form)}
+    return page(request, "consumer/plan.html", status=status, **values)
+
+
+def _forecast(user: User, form: PlanForm) -> Mapping[str, Any]:
+    """What the plan buys; a plan that cannot be priced says why instead."""
+    if form.plan is None:
+        return {"forecast": None, "why": "Fill in the marked fields to see what the budget buys."}
+    try:
+        # The words of the question change nothing about its price: leave them out, so that typing them costs nothing.
+        query = form.plan.query.model_copy(update={"text": ""})
+        plain = form.plan.model_copy(update={"query": query, "attribute": "unnamed"})
+        request = ForecastRequest(plan=plain, owners=form.owners)
+        return {"forecast": _known_forecast(user, request.model_dump_json()), "why": ""}
+    except MarketError as fault:
+        return {"forecast": None, "why": str(fault)}
+
+
+@lru_cache(maxsize=256)
+def _known_forecast(user: User, request: str) -> Forecast:
+    """Forecasts are pure, and a form asks for the same one again and again."""
+    return queries.forecast(user, ForecastRequest.model_validate_json(request))
+
+
+def _round(market: Market, user: User, round_id: str) -> dict[str, Any]:
+    found: Round = queries.round_by_id(market, user, round_id)
+    answer = queries.answer(market, user, round_id) if found.state == "settled" else None
+    balance = queries.me(market, user).balance_micros
+    return {"round": found, "answer": answer, "scale": _scale(found, answer), "balance_micros": balance}
+
+
+def _scale(found: Round, answer: AnswerMessage | None) -> tuple[float, float]:
+    """The least and the most that the answer could be."""
+    if found.plan.query.kind in ("count", "histogram"):
+        return 0.0, float(answer.owners if answer else 1)
+    domain = found.plan.query.domain
+    return domain.start, domain.start + domain.step * (domain.size - 1)
+
+
+def _csv(found: AnswerMessage) -> str:
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("label", "value", "raw", "low", "high", "level"))
+    for label, value, raw, (low, high) in zip(found.labels, found.values, found.raw, found.interval, strict=True):
+        rows.writerow((_plain(label), value, raw, low, high, found.level))
+    return text.getvalue()
+
+
+def _plain(label: str) -> str:
+    """A label that a spreadsheet will not take for a formula."""
+    return f"'{label}" if label[:1] in "=+-@" and not label.lstrip("+-").replace(".", "", 1).isdigit() else label

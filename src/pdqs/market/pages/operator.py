@@ -1,0 +1,139 @@
+"""The operator's pages: rounds, people, the ledger and health. Nobody's bid or report is on any of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+
+from pdqs.market import commands, queries
+from pdqs.market.context import Market
+from pdqs.market.errors import MarketError, NotFoundError, UnprocessableError
+from pdqs.market.messages import MOST_BUDGET_MICROS, Invitation, NewUser, Transfer, User
+from pdqs.market.pages.render import page
+from pdqs.market.pages.session import After, Form, OperatorSession, PageRoute, RoundId, UserId, key_of, market_of
+from pdqs.money import MICROS_PER_UNIT
+
+router = APIRouter(prefix="/operator", route_class=PageRoute)
+
+STEPS = {"clear": commands.clear_round, "settle": commands.settle_round, "cancel": commands.cancel_round}
+MOVES = {"deposit": commands.deposit, "payout": commands.pay_out}
+
+
+@router.get("")
+def home(request: Request, session: OperatorSession, after: After = None) -> Response:
+    """Health, the books at a glance, and the rounds."""
+    market = market_of(request)
+    listed = queries.rounds_page(market, session.user, after=after)
+    books = queries.trial_balance(market, session.user)
+    return page(request, "operator/home.html", health=queries.health(market), books=books, rounds=listed)
+
+
+@router.get("/rounds/{round_id}")
+def one_round(request: Request, round_id: RoundId, session: OperatorSession) -> Response:
+    """One round, in counts and sums."""
+    found = queries.round_by_id(market_of(request), session.user, round_id)
+    return page(request, "operator/round.html", round=found, fault="")
+
+
+@router.post("/rounds/{round_id}/{step}")
+def take_step(request: Request, round_id: RoundId, step: str, session: OperatorSession, form: Form) -> Response:
+    """Clear, settle or cancel in the consumer's place."""
+    assert form is not None  # its CSRF token has been checked
+    if step not in STEPS:
+        raise NotFoundError("no-step", "a round cannot do that")
+    market = market_of(request)
+    try:
+        STEPS[step](market, session.user, round_id)
+    except MarketError as refused:
+        found = queries.round_by_id(market, session.user, round_id)
+        return page(request, "operator/round.html", status=refused.status, round=found, fault=str(refused))
+    return RedirectResponse(f"/operator/rounds/{round_id}", status_code=303)
+
+
+@router.get("/ledger")
+def ledger(request: Request, session: OperatorSession) -> Response:
+    """The trial balance, what is owed, and money in and out."""
+    done = request.query_params.get("done", "")
+    return page(request, "operator/ledger.html", done=done, fault="", **_ledger(market_of(request), session.user))
+
+
+@router.post("/ledger/{move}")
+def move_money(request: Request, move: str, session: OperatorSession, form: Form) -> Response:
+    """Enter a deposit or a payout. The form's key makes a second press harmless."""
+    if move not in MOVES:
+        raise NotFoundError("no-move", "money moves by deposit or payout")
+    market = market_of(request)
+    try:
+        transfer = _transfer(str(form.get("user_id", "")), str(form.get("amount", "")))
+        MOVES[move](market, session.user, transfer, key_of(form))
+    except MarketError as refused:
+        values = _ledger(market, session.user)
+        return page(request, "operator/ledger.html", status=refused.status, done="", fault=str(refused), **values)
+    return RedirectResponse(f"/operator/ledger?done={move}", status_code=303)
+
+
+@router.get("/people")
+def people(request: Request, session: OperatorSession, after: After = None) -> Response:
+    """Everyone, and a form to let someone in."""
+    return _people_page(request, session.user, after=after)
+
+
+@router.post("/people")
+def invite(request: Request, session: OperatorSession, form: Form) -> Response:
+    """Let someone in; the code is shown this once."""
+    try:
+        newcomer = NewUser.model_validate({"role": form.get("role"), "name": str(form.get("name", "")).strip()})
+        made = commands.register_user(market_of(request), session.user, newcomer, key_of(form))
+    except ValidationError:
+        fault = "Give a name of 1 to 80 letters and choose a role."
+        return _people_page(request, session.user, status=422, fault=fault)
+    except MarketError as refused:
+        return _people_page(request, session.user, status=refused.status, fault=str(refused))
+    return _people_page(request, session.user, invitation=made)
+
+
+@router.post("/people/{user_id}/code")
+def renew(request: Request, user_id: UserId, session: OperatorSession, form: Form) -> Response:
+    """A fresh code for someone; the one before is void."""
+    assert form is not None  # its CSRF token has been checked
+    made = commands.renew_code(market_of(request), session.user, user_id)
+    return _people_page(request, session.user, invitation=made)
+
+
+def _ledger(market: Market, user: User) -> dict[str, Any]:
+    return {
+        "books": queries.trial_balance(market, user),
+        "payables": queries.payables(market, user),
+        "consumers": [one for one in queries.users_page(market, user, limit=200).items if one.role == "consumer"],
+    }
+
+
+def _people_page(
+    request: Request,
+    user: User,
+    *,
+    after: str | None = None,
+    status: int = 200,
+    invitation: Invitation | None = None,
+    fault: str = "",
+) -> Response:
+    listed = queries.users_page(market_of(request), user, after=after)
+    values = {"people": listed, "base": str(request.base_url), "invitation": invitation, "fault": fault}
+    return page(request, "operator/people.html", status=status, **values)
+
+
+def _transfer(user_id: str, amount: str) -> Transfer:
+    try:
+        micros = Decimal(amount.strip().replace(",", "")) * MICROS_PER_UNIT
+        whole = int(micros)
+        if micros != whole or not 1 <= whole <= MOST_BUDGET_MICROS:
+            raise InvalidOperation
+        return Transfer(user_id=user_id, amount_micros=whole)
+    except (InvalidOperation, ValueError, OverflowError):
+        raise UnprocessableError(
+            "bad-amount", "choose someone, and give an amount above 0 with at most six decimals"
+        ) from None

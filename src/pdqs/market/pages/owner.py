@@ -1,0 +1,89 @@
+"""The owner's pages. They show; deciding, randomising and sending is done by the device in the browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from pdqs.market import queries
+from pdqs.market.context import Market
+from pdqs.market.messages import User
+from pdqs.market.pages.render import page
+from pdqs.market.pages.session import After, OwnerSession, PageRoute, RoundId, if_any, market_of
+from pdqs.owner.messages import BidReceipt, Offer, ReportReceipt, RoundNotice
+
+router = APIRouter(prefix="/owner", route_class=PageRoute)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where an owner stands in a round: her own bid, offer and report, as far as there are any."""
+
+    notice: RoundNotice
+    bid: BidReceipt | None
+    offer: Offer | None
+    report: ReportReceipt | None
+
+    @property
+    def stage(self) -> str:
+        """What there is for her to do, in one word."""
+        if self.report is not None:
+            return "done" if self.notice.state == "settled" else "reported"
+        if self.notice.state == "open":
+            return "waiting" if self.bid else "bid"
+        if self.notice.state == "reporting" and self.offer is not None:
+            return "offer" if self.offer.q_numerator else "nothing"
+        return "missed" if self.offer is not None and self.offer.q_numerator else "over"
+
+
+@router.get("")
+def home(request: Request, session: OwnerSession, after: After = None) -> Response:
+    """What waits for the owner, what she may bid in, and what she has earned."""
+    market = market_of(request)
+    listed = queries.notices(market, session.user, after=after)
+    standings = [_standing(market, session.user, notice) for notice in listed.items]
+    me = queries.me(market, session.user)
+    return page(request, "owner/home.html", me=me, standings=standings, following=listed.next)
+
+
+@router.get("/rounds/{round_id}")
+def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Response:
+    """One round: bid, or look at the offer and report."""
+    market = market_of(request)
+    standing = _standing(market, session.user, queries.notice(market, session.user, round_id))
+    return page(request, "owner/round.html", standing=standing)
+
+
+@router.get("/rounds/{round_id}/stage")
+def stage(request: Request, round_id: RoundId, session: OwnerSession) -> Response:
+    """The round's stage alone, for the page to notice when it changes."""
+    market = market_of(request)
+    standing = _standing(market, session.user, queries.notice(market, session.user, round_id))
+    return JSONResponse({"stage": standing.stage}, headers={"Cache-Control": "no-store"})
+
+
+@router.get("/earnings")
+def earnings(request: Request, session: OwnerSession, after: After = None) -> Response:
+    """Every payment."""
+    found = queries.statement(market_of(request), session.user, after=after)
+    return page(request, "owner/earnings.html", statement=found)
+
+
+@router.get("/privacy")
+def privacy(request: Request, session: OwnerSession) -> Response:
+    """The device's own ledger. The page is empty until the device in the browser fills it: the market has no copy."""
+    assert session.user.role == "owner"
+    return page(request, "owner/privacy.html")
+
+
+def _standing(market: Market, user: User, notice: RoundNotice) -> Standing:
+    return Standing(
+        notice=notice,
+        bid=if_any(lambda: queries.bid(market, user, notice.round_id)),
+        offer=if_any(lambda: queries.offer(market, user, notice.round_id)),
+        report=if_any(lambda: queries.report(market, user, notice.round_id)),
+    )

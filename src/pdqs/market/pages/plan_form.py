@@ -1,0 +1,172 @@
+"""The consumer's plan as a form: fields to a checked plan, or each field's fault in words beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any, final
+
+from pydantic import ValidationError
+
+from pdqs.errors import PdqsError
+from pdqs.market.messages import RoundPlan
+from pdqs.market.rounds import terms_of
+from pdqs.money import MICROS_PER_UNIT
+
+SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
+
+DEFAULTS: dict[str, str] = {
+    "kind": "count",
+    "text": "",
+    "attribute": "",
+    "start": "0",
+    "stop": "100",
+    "step": "1",
+    "labels": "",
+    "p": "0.9",
+    "budget": "500",
+    "owners": "1000",
+    "bid_low": "0",
+    "bid_high": "1",
+    "epsilon_max": "4",
+    "minimum_owners": "2",
+    "bid_time": "24",
+    "bid_unit": "hours",
+    "report_time": "24",
+    "report_unit": "hours",
+    "method": "sharp",
+}
+
+METHODS = {"sharp": ("optimal", "weighted"), "careful": ("robust", "unbiased"), "cautious": ("optimal", "shrunk")}
+"""What the consumer chooses between, as rule and estimator (section 6 of docs/theory)."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanForm:
+    """A form as it was filled in. ``plan`` is there when ``faults`` is empty."""
+
+    fields: dict[str, str]
+    plan: RoundPlan | None
+    owners: int
+    faults: dict[str, str] = field(default_factory=dict)
+
+
+def read(given: Mapping[str, Any]) -> PlanForm:
+    """Check a form field by field. Nothing is guessed: a field that cannot be read is named."""
+    fields = {name: str(given.get(name, default)).strip()[:4000] for name, default in DEFAULTS.items()}
+    faults: dict[str, str] = {}
+    reader = _Reader(fields, faults)
+    owners = reader.whole("owners", least=2, most=10_000_000)
+    message = {
+        "query": _query(reader),
+        "attribute": fields["attribute"] or "unnamed",
+        "budget_micros": reader.micros("budget", least=1),
+        "bid_low_micros": reader.micros("bid_low"),
+        "bid_high_micros": reader.micros("bid_high", least=1),
+        "epsilon_max": reader.number("epsilon_max", least=0.01, most=16.0),
+        "minimum_owners": reader.whole("minimum_owners", least=2, most=1_000_000),
+        "bid_seconds": reader.seconds("bid"),
+        "report_seconds": reader.seconds("report"),
+    }
+    message["rule"], message["estimator"] = METHODS.get(fields["method"], METHODS["sharp"])
+    if faults:
+        return PlanForm(fields=fields, plan=None, owners=owners, faults=faults)
+    try:
+        plan = RoundPlan.model_validate(message)
+        terms_of(plan)
+    except ValidationError as fault:
+        return PlanForm(fields=fields, plan=None, owners=owners, faults=_named(fault))
+    except PdqsError as fault:
+        return PlanForm(fields=fields, plan=None, owners=owners, faults={"": str(fault)})
+    return PlanForm(fields=fields, plan=plan, owners=owners)
+
+
+def missing(form: PlanForm) -> dict[str, str]:
+    """What a forecast can do without but a round cannot: the words of the question and the name of the fact."""
+    asked = {
+        "text": "Write the question that owners will read.",
+        "attribute": "Name the fact this is about, e.g. smoker or age.",
+    }
+    return {name: why for name, why in asked.items() if not form.fields[name]}
+
+
+def _query(reader: _Reader) -> dict[str, Any]:
+    kind = reader.fields["kind"]
+    query: dict[str, Any] = {"kind": kind, "text": " ".join(reader.fields["text"].split())}
+    if kind == "count":
+        return query
+    labels = [" ".join(line.split()) for line in reader.fields["labels"].splitlines() if line.strip()]
+    if kind == "histogram" and labels:
+        if len(labels) < 2:
+            reader.faults["labels"] = "Give at least two answers, one to a line."
+        return {**query, "domain": {"kind": "categories", "labels": labels, "size": max(len(labels), 2)}}
+    if kind == "quantile":
+        query["p"] = reader.number("p", least=0.001, most=0.999)
+    start, stop = reader.number("start"), reader.number("stop")
+    step = reader.number("step", least=1e-6)
+    steps = (stop - start) / step
+    if not reader.faults and not (1 <= steps < 10_000 and abs(steps - round(steps)) < 1e-6):
+        reader.faults["stop"] = "The highest answer must be a whole number of steps (1 to 9,999) above the lowest."
+    size = round(steps) + 1 if 1 <= steps < 10_000 else 2
+    return {**query, "domain": {"kind": "grid", "start": start, "step": step, "size": size}}
+
+
+def _named(fault: ValidationError) -> dict[str, str]:
+    """Pydantic's places as the form's fields."""
+    places = {"text": "text", "attribute": "attribute", "labels": "labels", "budget_micros": "budget"}
+    words = {"attribute": "Use small letters, digits, dots and dashes, beginning with a letter."}
+    found = {}
+    for error in fault.errors():
+        name = next((places[str(part)] for part in reversed(error["loc"]) if str(part) in places), "")
+        found[name] = words.get(name, error["msg"])
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads numbers from fields, noting each fault under its field and going on with a harmless value."""
+
+    fields: dict[str, str]
+    faults: dict[str, str]
+
+    def number(self, name: str, *, least: float = -1e12, most: float = 1e12) -> float:
+        text = self.fields[name].replace(",", "")
+        try:
+            value = float(Decimal(text))
+        except (InvalidOperation, OverflowError):
+            value = float("nan")
+        if not least <= value <= most:
+            bounds = (
+                f" from {least:g} to {most:g}" if most < 1e12 else (f" of at least {least:g}" if least > -1e12 else "")
+            )
+            self.faults[name] = f"Give a number{bounds}."
+            return max(least, 1.0)
+        return value
+
+    def whole(self, name: str, *, least: int, most: int) -> int:
+        value = self.number(name, least=least, most=most)
+        if value != int(value):
+            self.faults[name] = "Give a whole number."
+        return int(value)
+
+    def micros(self, name: str, *, least: int = 0) -> int:
+        value = self.number(name, least=0.0, most=1e6)
+        if name in self.faults:
+            return max(least, 1)
+        micros = Decimal(self.fields[name].replace(",", "")) * MICROS_PER_UNIT
+        if micros != int(micros):
+            self.faults[name] = "Amounts have at most six decimals."
+        elif micros < least:
+            self.faults[name] = "Give an amount above 0."
+        return int(value * MICROS_PER_UNIT) if name in self.faults else int(micros)
+
+    def seconds(self, name: str) -> int:
+        unit = SECONDS.get(self.fields[f"{name}_unit"], 0)
+        count = self.number(f"{name}_time", least=0.01, most=10_000)
+        seconds = int(count * unit)
+        if not 1 <= seconds <= 31_536_000:
+            self.faults.setdefault(f"{name}_time", "Give a time between one second and a year.")
+        return min(max(seconds, 1), 31_536_000)

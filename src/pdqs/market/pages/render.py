@@ -1,0 +1,134 @@
+"""Templates to pages: the environment, the words for numbers and times, and one shape of response."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from pdqs import __version__
+from pdqs.market.pages import charts
+from pdqs.market.pages.session import market_of
+from pdqs.owner.price import exact_money
+
+_HERE = Path(__file__).parent
+
+STATE_WORDS = {
+    "draft": "Draft",
+    "open": "Open for bids",
+    "reporting": "Collecting reports",
+    "settled": "Answered",
+    "cancelled": "Cancelled",
+}
+
+
+def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page. ``session`` is filled in by the guard; a page without one is for anybody."""
+    known: Mapping[str, Any] = {
+        "session": getattr(request.state, "session", None),
+        "path": request.url.path,
+        "now_ms": market_of(request).clock(),
+        "fresh_key": secrets.token_urlsafe(18),
+    }
+    html = _environment().get_template(template).render({**known, **values})
+    # Pages hold balances and bids: nothing on the way may keep a copy.
+    return HTMLResponse(html, status_code=status, headers={"Cache-Control": "no-store"})
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(money=money, exact=exact_money, when=when, until=until, number=number, share=share)
+    environment.globals.update(
+        version=__version__, asset=asset, charts=charts, state_words=STATE_WORDS, kind_words=KIND_WORDS
+    )
+    return environment
+
+
+KIND_WORDS = {
+    "count": "How many say yes",
+    "median": "The median",
+    "quantile": "A quantile",
+    "mean": "The mean",
+    "histogram": "How many hold each value",
+}
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a static file, with a mark of its contents so that a browser never shows an old one."""
+    mark = hashlib.sha256((_HERE / "static" / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={mark}"
+
+
+def money(micros: int) -> str:
+    """Micro-units to the hundredth, or exactly when they are smaller than that.
+
+    >>> money(1_500_000), money(1_234)
+    ('1.50', '0.001234')
+    """
+    if micros and abs(micros) < 10_000:
+        return exact_money(micros)
+    return f"{micros / 1_000_000:,.2f}"
+
+
+def number(value: float) -> str:
+    """A figure for people: thousands parted, four digits that count.
+
+    >>> number(12345.678), number(0.123456), number(42.0)
+    ('12,346', '0.1235', '42')
+    """
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """A share as a percentage.
+
+    >>> share(0.0213), share(0.5)
+    ('2.1 %', '50 %')
+    """
+    return f"{100 * value:.2g} %" if value < 0.995 else f"{100 * value:.0f} %"
+
+
+def when(ms: int | None) -> Markup:
+    """A moment as a time element in UTC."""
+    if ms is None:
+        return Markup('<span class="quiet">not yet</span>')
+    moment = datetime.fromtimestamp(ms / 1000, tz=UTC)
+    return Markup('<time datetime="{}">{}</time>').format(
+        moment.strftime("%Y-%m-%dT%H:%M:%SZ"), f"{moment.day} {moment:%b %Y, %H:%M} UTC"
+    )
+
+
+def until(ms: int, now_ms: int) -> str:
+    """How long is left, in the two largest units.
+
+    >>> until(90_061_000, 0), until(59_000, 0), until(0, 5)
+    ('1 day 1 h', '59 s', 'over')
+    """
+    left = (ms - now_ms) // 1000
+    if left <= 0:
+        return "over"
+    days, rest = divmod(left, 86_400)
+    hours, rest = divmod(rest, 3600)
+    minutes, seconds = divmod(rest, 60)
+    units = [(days, "day" if days == 1 else "days"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    first = next(place for place, (count, _) in enumerate(units) if count)
+    return " ".join(f"{count} {name}" for count, name in units[first : first + 2] if count)

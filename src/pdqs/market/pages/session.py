@@ -1,0 +1,128 @@
+"""Who is looking at a page, and proof that a form came from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
+from starlette.datastructures import FormData
+
+from pdqs.market import access
+from pdqs.market.access import Session
+from pdqs.market.context import Market
+from pdqs.market.errors import MarketError, UnprocessableError
+from pdqs.market.messages import Cursor, Role
+from pdqs.owner.messages import Identifier
+
+_KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+HOMES = {"consumer": "/consumer", "owner": "/owner", "operator": "/operator"}
+
+
+class SignInFirst(Exception):  # noqa: N818  not a fault: the page asks who is there
+    """Nobody is signed in."""
+
+
+def market_of(request: Request) -> Market:
+    """The market behind this request."""
+    market = request.app.state.market
+    assert isinstance(market, Market)
+    return market
+
+
+def session_or_none(request: Request) -> Session | None:
+    """The session of whoever is looking, if there is one."""
+    cookie = request.cookies.get(access.COOKIE)
+    if not cookie:
+        return None
+    try:
+        return access.session_of(market_of(request), cookie)
+    except MarketError:
+        return None
+
+
+def _guard(role: Role) -> Callable[[Request], Session]:
+    def guarded(request: Request) -> Session:
+        session = session_or_none(request)
+        if session is None:
+            raise SignInFirst
+        request.state.session = session
+        access.require(session.user, role)
+        return session
+
+    return guarded
+
+
+async def _fields(request: Request) -> FormData:
+    return await request.form(max_files=0, max_fields=100)
+
+
+def _form(request: Request, form: Annotated[FormData, Depends(_fields)]) -> FormData:
+    """The fields of a form whose CSRF token is that of the session."""
+    session = session_or_none(request)
+    if session is None:
+        raise SignInFirst
+    request.state.session = session
+    access.check_csrf(session, str(form.get("csrf_token", "")))
+    return form
+
+
+ConsumerSession = Annotated[Session, Depends(_guard("consumer"))]
+OwnerSession = Annotated[Session, Depends(_guard("owner"))]
+OperatorSession = Annotated[Session, Depends(_guard("operator"))]
+Fields = Annotated[FormData, Depends(_fields)]
+"""Fields of a form that anybody may have sent."""
+Form = Annotated[FormData, Depends(_form)]
+"""Fields of a form, its CSRF token checked."""
+
+
+RoundId = Annotated[Identifier, Path()]
+UserId = Annotated[Identifier, Path()]
+After = Annotated[Cursor | None, Query()]
+
+
+def key_of(form: FormData) -> str:
+    """The form's own idempotency key, made when the page was: pressing twice does once."""
+    key = str(form.get("key", ""))
+    if not _KEY.fullmatch(key):
+        raise UnprocessableError("no-key", "the form has run out: reload the page and try again")
+    return key
+
+
+Result = TypeVar("Result")
+
+
+def if_any(look: Callable[[], Result]) -> Result | None:
+    """What a query finds, or None where it says that there is nothing."""
+    try:
+        return look()
+    except MarketError as missing:
+        if missing.status != 404:
+            raise
+        return None
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages too, in the same words as the API's."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            from pdqs.market.pages.render import page
+
+            try:
+                return await handler(request)
+            except SignInFirst:
+                return RedirectResponse("/", status_code=303)
+            except MarketError as fault:
+                return page(request, "error.html", status=fault.status, title=fault.title, detail=str(fault))
+            except RequestValidationError:
+                return page(request, "error.html", status=404, title="Not found", detail="there is no such page")
+
+        return handled

@@ -1,0 +1,180 @@
+// One round on the owner's side: the page around the device. All that matters is decided in /device/device.mjs.
+
+import { Device, checkNotice } from "/device/device.mjs";
+import { openStore } from "/device/store.mjs";
+import { sureness } from "/device/price.mjs";
+import { ask, calm, epsilonText, micros, money, owner, trouble } from "./market.mjs";
+
+const page = document.getElementById("device");
+const { round, stage } = page.dataset;
+const EVERY_MS = 2000;
+
+const show = (name, text) => {
+  for (const place of page.querySelectorAll(`[data-show="${name}"]`)) place.textContent = text;
+};
+const say = (words) => { document.getElementById("said").textContent = words; };
+const check = (name, passed) => page.querySelector(`[data-check="${name}"]`)?.classList.add(passed ? "passed" : "failed");
+const ready = (form) => form.querySelectorAll("[data-ready]").forEach((button) => { button.disabled = false; });
+const fault = (id, words) => {
+  const place = document.getElementById(id);
+  place.textContent = words;
+  place.hidden = !words;
+};
+
+async function bidding(device) {
+  const form = document.getElementById("bid-form");
+  const price = document.getElementById("price");
+  const notice = await ask(`/notices/${round}`);
+  await checkNotice(notice);
+  const earlier = await device.bidFor(round);
+  if (earlier) price.value = money(earlier.bid_micros);
+  const explain = () => {
+    const amount = micros(price.value);
+    const most = Number(price.dataset.epsilon);
+    document.getElementById("price-means").textContent =
+      amount === null ? "" : `If you are asked for the most (epsilon ${most}), you are paid at least ${money(Math.ceil(amount * most))}.`;
+  };
+  price.addEventListener("input", explain);
+  explain();
+  ready(form);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    calm();
+    const amount = micros(price.value);
+    const wrong = amount === null || amount < notice.bid_low_micros || amount > notice.bid_high_micros;
+    fault("price-fault", wrong ? `Give a price from ${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}.` : "");
+    price.setAttribute("aria-invalid", String(wrong));
+    if (wrong) { price.focus(); return; }
+    try {
+      const kept = await device.bid(notice, amount);
+      await ask(`/rounds/${round}/bid`, { method: "PUT", body: kept.body });
+      await device.acknowledge("bids", round);
+      location.reload();
+    } catch (refusal) {
+      trouble(refusal);
+    }
+  });
+}
+
+/** The owner's answer as a code of the domain, or null. Read at the moment of sending and kept nowhere. */
+function answerCode() {
+  const field = document.getElementById("answer");
+  if (field.tagName === "FIELDSET") {
+    const chosen = field.querySelector("input:checked");
+    return chosen ? Number(chosen.value) : null;
+  }
+  if (field.value.trim() === "") return null;
+  if (field.tagName === "SELECT") return Number(field.value);
+  const place = (Number(field.value.trim().replace(",", ".")) - Number(field.dataset.start)) / Number(field.dataset.step);
+  const code = Math.round(place);
+  return Math.abs(place - code) <= 1e-6 && code >= 0 && code < Number(field.dataset.size) ? code : null;
+}
+
+function forgetAnswer() {
+  document.getElementById("report-form").reset();
+}
+
+/** Radio buttons without a name, so that no form can submit them, still work as one group. */
+function groupChoices() {
+  const radios = [...page.querySelectorAll('[data-group="answer"]')];
+  radios.forEach((radio, place) => {
+    radio.addEventListener("change", () => radios.forEach((other) => { if (other !== radio) other.checked = false; }));
+    radio.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const next = radios[(place + step + radios.length) % radios.length];
+      next.focus();
+      next.click();
+    });
+  });
+}
+
+async function send(device, stored) {
+  show("wire", stored.body);
+  await ask(`/rounds/${round}/report`, { method: "PUT", body: stored.body });
+  await device.acknowledge("reports", round);
+  location.reload();
+}
+
+async function reviewed(device) {
+  const [notice, offer] = await Promise.all([ask(`/notices/${round}`), ask(`/rounds/${round}/offer`)]);
+  try {
+    await checkNotice(notice);
+    check("terms", true);
+  } catch (refusal) {
+    check("terms", false);
+    throw refusal;
+  }
+  try {
+    return await device.review(notice, offer);
+  } catch (refusal) {
+    check("price", false);
+    throw refusal;
+  }
+}
+
+function present(review) {
+  const { offer, spending } = review;
+  const chance = (100 * offer.q_numerator) / 2 ** 32;
+  show("payment", money(offer.payment_micros));
+  show("epsilon", review.epsilon.toFixed(4));
+  show("least", money(review.leastPaymentMicros));
+  show("spent", epsilonText(spending.spentNanos));
+  show("after", epsilonText(spending.spentNanos + review.epsilonNanos));
+  show("cap", epsilonText(spending.capNanos));
+  show("meaning", `Your report is your true answer with chance ${chance.toFixed(1)} %, otherwise a random one. Someone who found `
+    + `two answers equally likely can be at most ${(100 * sureness(review.epsilon)).toFixed(1)} % sure between them afterwards.`);
+  check("epsilon", true);
+  check("price", true);
+  check("cap", review.withinCap);
+}
+
+async function reporting(device) {
+  const form = document.getElementById("report-form");
+  groupChoices();
+  const review = await reviewed(device);
+  present(review);
+  const earlier = await device.reportFor(round);
+  if (earlier) {
+    say("The report was drawn before and is sent again.");
+    await send(device, earlier);
+    return;
+  }
+  if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent. You can raise the cap under Privacy.");
+  ready(form);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    calm();
+    const code = answerCode();
+    fault("answer-fault", code === null ? "Choose an answer that the question allows." : "");
+    if (code === null) { document.getElementById("answer").focus(); return; }
+    try {
+      const stored = await device.report(review, code, Date.now());
+      forgetAnswer();
+      await send(device, stored);
+    } catch (refusal) {
+      trouble(refusal);
+    }
+  });
+}
+
+/** Reload when there is something new to see. */
+async function watch() {
+  try {
+    const answer = await fetch(`/owner/rounds/${round}/stage`, { redirect: "error" });
+    if (answer.ok && (await answer.json()).stage !== stage) { location.reload(); return; }
+  } catch {
+    // Out of reach: look again later.
+  }
+  setTimeout(watch, EVERY_MS);
+}
+
+try {
+  const device = new Device(await openStore(), owner());
+  if (stage === "bid") await bidding(device);
+  if (stage === "offer") await reporting(device);
+  if (stage === "waiting" || stage === "reported") setTimeout(watch, EVERY_MS);
+} catch (refusal) {
+  trouble(refusal);
+}

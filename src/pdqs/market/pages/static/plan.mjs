@@ -1,0 +1,39 @@
+// The live picture: as the plan is filled in, ask the market what it would buy and show its drawing.
+
+const form = document.getElementById("plan");
+const preview = document.getElementById("preview");
+const WAIT_MS = 250;
+let timer;
+let asking;
+
+/** Show only the fields that the kind of question needs. */
+function fitFields() {
+  for (const part of form.querySelectorAll("[data-for]")) {
+    part.hidden = !part.dataset.for.split(" ").includes(form.elements.kind.value);
+  }
+}
+
+async function refresh() {
+  asking?.abort();
+  asking = new AbortController();
+  preview.setAttribute("aria-busy", "true");
+  const fields = new URLSearchParams(new FormData(form));
+  for (const secret of ["csrf_token", "key", "text", "attribute"]) fields.delete(secret);
+  try {
+    const answer = await fetch(`/consumer/plan/preview?${fields}`, { signal: asking.signal, redirect: "error" });
+    if (answer.ok) preview.innerHTML = await answer.text();
+  } catch (fault) {
+    if (fault.name === "AbortError") return;
+  }
+  preview.setAttribute("aria-busy", "false");
+}
+
+form.addEventListener("input", (event) => {
+  fitFields();
+  if (["text", "attribute"].includes(event.target.name)) return;
+  clearTimeout(timer);
+  timer = setTimeout(refresh, WAIT_MS);
+});
+for (const button of form.querySelectorAll("[data-without-script]")) button.hidden = true;
+document.getElementById("faults")?.focus();
+fitFields();

@@ -1,0 +1,105 @@
+"""A real market on loopback and real browsers to look at it with, for tests of the pages."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import uvicorn
+
+from pdqs.market import commands
+from pdqs.market.app import create_app
+from pdqs.market.context import Market
+from pdqs.market.messages import NewUser, Role, Transfer, User
+from pdqs.market.settings import Settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ARTIFACTS = Path(__file__).parents[3] / "artifacts"
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
+).split()
+
+
+class Clock:
+    """The server's clock: real time, which a test may push forward."""
+
+    def __init__(self) -> None:
+        self.ahead_ms = 0
+
+    def __call__(self) -> int:
+        return time.time_ns() // 1_000_000 + self.ahead_ms
+
+    def skip(self, seconds: float) -> None:
+        self.ahead_ms += int(1000 * seconds)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A market being served, and its first operator."""
+
+    address: str
+    market: Market
+    clock: Clock
+    operator: User
+    folder: Path
+
+    def invite(self, role: Role, name: str) -> tuple[User, str]:
+        """Somebody new, and her one-time code."""
+        made = commands.register_user(self.market, self.operator, NewUser(role=role, name=name), f"key-{role}-{name}")
+        return made.user, made.code
+
+    def deposit(self, user: User, amount_micros: int) -> None:
+        transfer = Transfer(user_id=user.user_id, amount_micros=amount_micros)
+        commands.deposit(self.market, self.operator, transfer, f"key-{user.user_id}")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Site]:
+    """Serve a fresh market from ``folder`` on a free loopback port."""
+    clock = Clock()
+    settings = Settings(
+        database_url=f"sqlite:///{folder / 'market.db'}", tick_seconds=0.1, caller_rate=1000.0, caller_burst=10_000.0
+    )
+    app = create_app(settings, clock)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        time.sleep(0.02)
+    market = app.state.market
+    operator = commands.first_operator(market).user
+    try:
+        yield Site(f"http://127.0.0.1:{port}", market, clock, operator, folder)
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's chromium, or a skip that says what is missing."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = CHROMIUM if Path(CHROMIUM).exists() else shutil.which("chromium")
+    if path is None:
+        pytest.skip("no chromium on this machine: pages cannot be seen in a real browser (apt-get install chromium)")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
