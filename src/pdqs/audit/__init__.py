@@ -1,0 +1,138 @@
+"""The audit: what a mechanism really keeps of what its terms promise, and proof that the measurement can fail.
+
+One file per promise: :mod:`~pdqs.audit.truthfulness`, :mod:`~pdqs.audit.rationality`, :mod:`~pdqs.audit.budget`,
+:mod:`~pdqs.audit.privacy`; two for what nobody promises and everybody should know: :mod:`~pdqs.audit.falsenames` and
+:mod:`~pdqs.audit.poisoning`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.audit import budget, falsenames, poisoning, privacy, rationality, truthfulness
+from pdqs.audit.markets import Market, adversarial, evenly_spread, sampled
+from pdqs.audit.mechanism import SHIPPED, Mechanism
+from pdqs.audit.report import AuditReport, Claims, Promise, claims, comparison
+from pdqs.audit.truthfulness import chosen_owners
+from pdqs.errors import TermsError
+from pdqs.terms import Terms
+from pdqs.types import Integers
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How hard to look. A ladder's deal costs some fifty times a greedy one's, so it has its own number of owners."""
+
+    name: str
+    sizes: tuple[int, ...]
+    markets: int
+    owners_each: int
+    owners_each_ladder: int
+    rounds: int
+    settings: int
+    draws: int
+
+
+QUICK = Effort(
+    name="quick", sizes=(2, 5, 20), markets=4, owners_each=3, owners_each_ladder=1, rounds=100, settings=2, draws=200_000
+)
+USUAL = Effort(
+    name="usual",
+    sizes=(2, 3, 5, 10, 30, 100, 300, 1000, 10_000),
+    markets=18,
+    owners_each=6,
+    owners_each_ladder=2,
+    rounds=1000,
+    settings=4,
+    draws=1_000_000,
+)
+THOROUGH = Effort(
+    name="thorough",
+    sizes=(2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 1000, 10_000),
+    markets=180,
+    owners_each=12,
+    owners_each_ladder=3,
+    rounds=10_000,
+    settings=8,
+    draws=4_000_000,
+)
+EFFORTS = {effort.name: effort for effort in (QUICK, USUAL, THOROUGH)}
+
+
+def audit(
+    terms: Terms,
+    *,
+    owners: int = 200,
+    seed: int = 0,
+    effort: str = "usual",
+    mechanism: Mechanism = SHIPPED,
+    name: str | None = None,
+    command: str | None = None,
+) -> AuditReport:
+    """Measure what ``terms`` keep of what they promise.
+
+    Their own budget is tried on ``owners`` owners spread evenly over the bid range; other markets bring budgets of their
+    own. ``effort`` is ``quick``, ``usual`` or ``thorough``. ``mechanism`` replaces pdqs itself, to audit another.
+    Everything repeats with the seed but the privacy draws, which come from the operating system.
+
+    >>> import pdqs
+    >>> report = pdqs.audit(pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=1.0), owners=10, effort="quick")
+    >>> [promise.code for promise in report.broken]
+    ['IC', 'LDP']
+    """
+    if effort not in EFFORTS:
+        raise TermsError(f"unknown effort {effort!r}: choose one of {', '.join(EFFORTS)}")
+    if isinstance(owners, bool) or int(owners) != owners or not 2 <= owners <= 10_000:
+        raise TermsError(f"owners must be a whole number from 2 to 10000, got {owners}")
+    work = EFFORTS[effort]
+    rng = np.random.default_rng(seed)
+    own = evenly_spread(terms, int(owners), terms.budget)
+    markets = [own, *adversarial(terms, rng), *sampled(terms, work.sizes, work.markets, rng)]
+    few = chosen_owners(own, 4, rng)
+    return AuditReport(
+        name=name or f"{terms.rule_name}, {terms.clearing}, {terms.contract}",
+        terms=terms,
+        mechanism=mechanism.name,
+        effort=effort,
+        seed=seed,
+        owners=int(owners),
+        command=command or f"pdqs.audit(terms, owners={owners}, seed={seed}, effort={effort!r})",
+        truthfulness=truthfulness.examine(mechanism, terms, _tried(markets, terms, work, rng)),
+        rationality=rationality.examine(mechanism, terms, markets),
+        budget=budget.examine(mechanism, terms, markets, own, work.rounds, rng),
+        privacy=privacy.examine(mechanism, terms, mechanism.clear(own.bids, terms), work.settings, work.draws),
+        false_names=tuple(falsenames.examine(mechanism, terms, own, few, names) for names in (2, 3)),
+        poisoning=poisoning.examine(mechanism, terms, own, max(work.rounds // 25, 4), rng),
+    )
+
+
+def _tried(
+    markets: list[Market], terms: Terms, work: Effort, rng: np.random.Generator
+) -> list[tuple[Market, Integers]]:
+    """Whose best lie is searched for: in the terms' own market everyone where that is cheap, elsewhere a few."""
+    slow = terms.clearing == "ladder"
+    each = work.owners_each_ladder if slow else work.owners_each
+    tried = []
+    for i, market in enumerate(markets):
+        count = len(market) if i == 0 and not slow and work.name != "quick" else each
+        if len(market) >= 10_000:
+            count = max(1, each // 3)
+        tried.append((market, chosen_owners(market, count, rng)))
+    return tried
+
+
+__all__ = [
+    "EFFORTS",
+    "SHIPPED",
+    "AuditReport",
+    "Claims",
+    "Mechanism",
+    "Promise",
+    "audit",
+    "claims",
+    "comparison",
+]
