@@ -7,10 +7,11 @@ Colours are Okabe and Ito's, told apart by colour-blind readers too; shape and p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, final
 
 import numpy as np
 
@@ -19,12 +20,15 @@ from pdqs.files import replacing
 from pdqs.money import MICROS_PER_UNIT
 from pdqs.offers import Offers
 from pdqs.terms import Terms
+from pdqs.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pdqs.plan import PlanCurve
+
+__all__ = ["KINDS", "Strip", "demo_figure", "offers_figure", "plan_figure", "save"]
 
 KINDS = (".png", ".svg", ".pdf")
 
@@ -147,3 +151,66 @@ def offers_figure(offers: Offers, terms: Terms) -> Figure:
     money.set_ylabel("payment (units of money)")
     money.set_title(f"What is paid: {offers.spent:,.4g} of {offers.budget_micros / MICROS_PER_UNIT:,.4g}")
     return figure
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Strip:
+    """One mechanism in the demonstration: its answers, the interval of the first, and its curve q(b)."""
+
+    name: str
+    answers: Floats
+    interval: tuple[float, float]
+    level: float
+    keeps_all: bool
+    bids: Floats
+    q: Floats
+
+
+@_styled
+def demo_figure(strips: Sequence[Strip], *, title: str, truth: float, unit: str) -> Figure:
+    """Answers against the truth on the left, what each mechanism asks of an owner on the right."""
+    figure, (answers, curves) = _blank(12.5, 5.4, 2, gridspec_kw={"width_ratios": (1.5, 1.0)})
+    figure.suptitle(title, x=0.01, ha="left", weight="bold", size=13)
+    _draw_answers(answers, strips, truth, unit)
+    _draw_curves(curves, strips)
+    return figure
+
+
+def _draw_answers(axes: Axes, strips: Sequence[Strip], truth: float, unit: str) -> None:
+    """A row for each mechanism, the first on top."""
+    axes.axvline(truth, color=BLACK, linewidth=1.6, linestyle="--", label=f"truth: {truth:,.6g}")
+    for row, strip in enumerate(reversed(strips)):
+        colour = BLUE if strip.keeps_all else ORANGE
+        axes.plot(strip.interval, [row, row], color=colour, linewidth=2.2)
+        axes.plot(strip.answers[1:], np.full(strip.answers.size - 1, row + 0.24), "|", color=colour, alpha=0.55)
+        axes.plot(strip.answers[:1], [row], marker="o" if strip.keeps_all else "s", color=colour, markersize=8)
+    axes.plot([], [], color=BLUE, marker="o", linewidth=2.2, label="kept all four promises")
+    axes.plot([], [], color=ORANGE, marker="s", linewidth=2.2, label="broke one or more")
+    axes.plot([], [], "|", color=GREY, label="answers of further rounds")
+    axes.set_yticks(range(len(strips)), [strip.name for strip in reversed(strips)])
+    axes.set_ylim(-0.6, len(strips) - 0.3)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel(f"answer ({unit}), with its {strips[0].level:.0%} interval")
+    axes.xaxis.set_major_formatter("{x:,.10g}")
+    axes.set_title("What is answered")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.42, -0.16), ncols=2)
+
+
+def _draw_curves(axes: Axes, strips: Sequence[Strip]) -> None:
+    """q by bid, a line each, coloured as the answers are; dashes tell those of a colour apart."""
+    drawn = {True: 0, False: 0}
+    for strip in reversed(strips):
+        order = np.argsort(strip.bids)
+        dashes = _DASHES[drawn[strip.keeps_all] % len(_DASHES)]
+        drawn[strip.keeps_all] += 1
+        colour = BLUE if strip.keeps_all else ORANGE
+        axes.plot(strip.bids[order], strip.q[order], color=colour, linestyle=dashes, linewidth=2.0, label=strip.name)
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_xlabel("bid (money for a unit of epsilon)")
+    axes.set_ylabel("q, the chance that the report is true")
+    axes.set_title("What is asked of an owner")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.42, -0.16), ncols=2, fontsize=9.5, handlelength=3.4)
+
+
+_DASHES: list[Any] = ["-", "--", ":", "-.", (0, (8, 2, 1, 2, 1, 2)), (0, (12, 3)), (0, (1, 4))]

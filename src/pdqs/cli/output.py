@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 from pdqs.estimate import Answer
@@ -21,6 +23,8 @@ from pdqs.offers import Offers
 from pdqs.plan import Plan, PlanCurve, forecast_half_width
 from pdqs.show import Shown
 from pdqs.terms import Terms
+
+T = TypeVar("T")
 
 
 @final
@@ -47,7 +51,7 @@ class Output:
         """A table with a header; the first column to the left, the others to the right."""
         if title is not None:
             self.say(title, style="bold")
-        table = Table(box=None, header_style="cyan")
+        table = Table(box=None, header_style="cyan", collapse_padding=True, pad_edge=False)
         for i, name in enumerate(head):
             table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
         for row in rows:
@@ -65,6 +69,12 @@ class Output:
         owners = len(next(iter(table.values())))
         title = f"The first {most} of {owners:,} {what}" if owners > most else f"All {owners} {what}"
         self.rows(tuple(table), rows, title=title)
+
+    def progress(self, work: Iterable[T], steps: int, doing: str) -> list[T]:
+        """Do the work, with a bar on standard error for people at a terminal."""
+        bar = Progress(console=Console(stderr=True), transient=True, disable=self.as_json or not sys.stderr.isatty())
+        with bar:
+            return list(bar.track(work, total=steps, description=doing))
 
     def wrote(self, *paths: Path | None) -> None:
         """Name the files that were written."""
@@ -86,6 +96,8 @@ class Output:
 
 def output(as_json: bool) -> Output:
     """Standard output, at the terminal's width; wide enough for every table where there is no terminal."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without ± still gets the figures
     console = Console()
     return Output(as_json, console if console.is_terminal else Console(width=120))
 

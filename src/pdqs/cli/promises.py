@@ -1,0 +1,121 @@
+"""The four promises of a mechanism, measured in a second or two (`pdqs audit` measures them in earnest).
+
+IC   no lie gains: owners of a market of 60 bid otherwise, and are no more than one micro-unit better off.
+IR   nobody loses: every owner is paid at least her price for the privacy she really loses, on whole micro-units.
+BF   the budget holds: what is offered, and what is paid in every round that was run.
+LDP  the broker learns no more than stated: the payment does not show the coin, and the loss stated is the true one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.clearing import apply, calibrate, clear, summarise
+from pdqs.money import MICROS_PER_UNIT
+from pdqs.offers import Offers
+from pdqs.privacy import epsilon
+from pdqs.terms import Terms
+from pdqs.trade import Trade
+from pdqs.types import Floats
+
+PROBED_OWNERS = 60
+_ULPS = 2.0**-50
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Whether one promise was kept wherever we looked, and what was found."""
+
+    name: str
+    kept: bool
+    found: str
+
+
+def measured(terms: Terms, rounds: Sequence[Trade]) -> tuple[Promise, ...]:
+    """IC, IR, BF and LDP of these terms, as far as these rounds and a few lies can tell."""
+    return truthful(terms, len(rounds[0].offers)), rational(rounds[0]), within_budget(rounds), private(rounds[0])
+
+
+def truthful(terms: Terms, owners: int) -> Promise:
+    """Lies told to a small market with the same money a head, and with too little for its last offers."""
+    bids = np.linspace(*terms.bid_range, 2 * PROBED_OWNERS + 1)[1::2]
+    usual = dataclasses.replace(terms, budget=terms.budget * PROBED_OWNERS / owners)
+    # A stop can be gamed only where it bites, and money left over means that it did not.
+    tight = dataclasses.replace(usual, budget=0.95 * clear(bids, usual).spent)
+    best = max(gain for market in (usual, tight) for gain in _gains(bids, market))
+    if best > 1.0:
+        return Promise("IC", False, f"a lie gains {best / MICROS_PER_UNIT:.3f}")
+    return Promise("IC", True, "no lie tried gains a micro-unit")
+
+
+def _gains(bids: Floats, terms: Terms) -> Iterator[float]:
+    """What each of some lies gains, in micro-units, to owners who stand where a lie is likeliest to pay."""
+    offers = clear(bids, terms)
+    winners = np.flatnonzero(offers.q > 0)
+    margin = int(winners[-1]) if winners.size else 0
+    low, high = terms.bid_range
+    hair = 1e-6 * (high - low)
+    suspects = {0, margin // 2, margin, min(margin + 1, bids.size - 1), min(margin + 6, bids.size - 1), bids.size - 1}
+    for owner in sorted(suspects):
+        price = float(bids[owner])
+        honest = _utility(price, offers, owner, terms)
+        for lie in {low, 0.5 * (low + price), bids[margin] - hair, bids[margin] + hair, 0.5 * (price + high)}:
+            told = bids.copy()
+            told[owner] = min(max(float(lie), low), high)
+            yield _utility(price, *_offer_to(owner, told, terms), terms) - honest
+
+
+def _offer_to(owner: int, bids: Floats, terms: Terms) -> tuple[Offers, int]:
+    """The market cleared anew, and where to look in it; the ladder can be asked after one owner alone."""
+    if terms.clearing != "ladder":
+        return clear(bids, terms), owner
+    own = bids[owner : owner + 1]
+    return apply(own, calibrate(summarise(bids, *terms.bid_range), terms, bids=own), terms), 0
+
+
+def _utility(price: float, offers: Offers, owner: int, terms: Terms) -> float:
+    """Payment less price times load, in micro-units; the load is of the domain as it really is."""
+    load = float(terms.contract_terms.load(offers.q[owner], offers.domain.size))
+    return float(offers.payment_micros[owner]) - price * load * MICROS_PER_UNIT
+
+
+def rational(done: Trade) -> Promise:
+    """Every owner's price for her true load, rounded up to micro-units, against what she is paid."""
+    offers, terms = done.offers, done.terms
+    costs = offers.bids * terms.contract_terms.load(offers.q, offers.domain.size) * MICROS_PER_UNIT
+    short = np.ceil(costs * (1.0 - _ULPS)).astype(np.int64) - offers.payment_micros
+    losers = int(np.count_nonzero(short > 0))
+    if losers:
+        return Promise("IR", False, f"{losers:,} owners lose, the worst {short.max() / MICROS_PER_UNIT:.3f}")
+    return Promise("IR", True, "no owner loses")
+
+
+def within_budget(rounds: Sequence[Trade]) -> Promise:
+    """What was offered and what was paid, against the budget."""
+    over = sum(not done.payments.within_budget for done in rounds)
+    most = max(max(done.payments.total_micros, done.offers.spent_micros) for done in rounds)
+    budget = rounds[0].terms.budget_micros
+    if most > budget:
+        return Promise("BF", False, f"over budget in {over} of {len(rounds)} rounds, by up to {most / budget - 1:.1%}")
+    return Promise("BF", True, f"within budget in all of {len(rounds)} rounds")
+
+
+def private(done: Trade) -> Promise:
+    """Whether an owner's payment depends on her coin, and whether the loss she was priced at is the one she bears."""
+    offers, terms = done.offers, done.terms
+    bought = offers.q > 0
+    if bool((done.payments.micros != offers.payment_micros)[bought].any()):
+        return Promise("LDP", False, "the payment shows the coin: no epsilon holds")
+    # FairQuery and the paper's prices take every domain for one of two values.
+    priced_size = 2 if terms.priced_as_binary or terms.clearing == "fairquery" else offers.domain.size
+    stated = epsilon(offers.q, priced_size)
+    worst = int(np.argmax(offers.epsilon - stated))
+    if offers.epsilon[worst] > stated[worst] * (1.0 + 1e-9):
+        return Promise("LDP", False, f"epsilon is {offers.epsilon[worst]:.2f} where {stated[worst]:.2f} is stated")
+    return Promise("LDP", True, f"epsilon at most {offers.epsilon.max():.2f}, whatever is paid")

@@ -1,0 +1,167 @@
+"""pdqs demo: one table, one picture, and promises that are measured, not asserted."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdqs
+from pdqs import populations
+from pdqs.cli import promises, showcase
+
+from .conftest import Pdqs
+
+OURS = {"sound", "robust"}
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, list[showcase.Showing]]:
+    """Both queries on the smallest population with an interesting median."""
+    people = populations.load("maternal")
+    return {
+        kind: list(showcase.showings(people, kind, 0.3 * people.owners, np.random.default_rng(1)))
+        for kind in ("count", "median")
+    }
+
+
+@pytest.mark.parametrize("kind", ["count", "median"])
+def test_ours_keep_all_four_promises_and_the_papers_do_not(shown: dict[str, Any], kind: str) -> None:
+    keepers = {one.name for one in shown[kind] if len(one.kept) == 4}
+    assert keepers >= OURS
+    assert not any(name.startswith(("GPQM", "sound,")) for name in keepers)
+
+
+def test_every_gpqm_is_caught_as_untruthful(shown: dict[str, Any]) -> None:
+    caught = {one.name for kind in shown for one in shown[kind] if "IC" not in one.kept}
+    assert caught >= {"GPQM linear", "GPQM exponential", "GPQM logarithmic"}
+
+
+def test_fairquery_underpays_where_the_domain_is_larger_than_it_thinks(shown: dict[str, Any]) -> None:
+    (count,) = (one for one in shown["count"] if one.name == "FairQuery")
+    (median,) = (one for one in shown["median"] if one.name == "FairQuery")
+    assert set(count.kept) == {"IC", "IR", "BF", "LDP"}
+    assert not {"IR", "LDP"} & set(median.kept)
+
+
+def test_sound_is_nearer_the_truth_than_any_that_takes_reports_at_face_value(shown: dict[str, Any]) -> None:
+    for kind in shown:
+        error = {one.name: one.mean_error for one in shown[kind]}
+        assert error["sound"] < min(error[name] for name in error if name.startswith(("GPQM", "Fair")))
+
+
+def test_the_moral_says_what_was_measured(shown: dict[str, Any]) -> None:
+    sentence = showcase.moral(shown["count"], "owners")
+    sound = next(one for one in shown["count"] if one.name == "sound")
+    assert sentence.startswith("Notice: ")
+    assert sentence.count(".") <= 3
+    assert f"sound is off by {sound.mean_error:.3g} owners" in sentence
+    worse = [one for one in shown["count"] if one.name not in {"sound", "robust", "FairQuery"}]
+    assert showcase.moral(worse, "owners") == "Notice: no mechanism kept all four promises."
+
+
+# Each measurement must be able to fail: a round that breaks one promise, and only that one, is caught.
+
+
+def one_round(**more: Any) -> pdqs.Trade:
+    rng = np.random.default_rng(2)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=30.0, **more)
+    return pdqs.trade(rng.random(100) < 0.5, rng.random(100), terms, rng)
+
+
+def with_payments(done: pdqs.Trade, offered: Any, paid: Any) -> pdqs.Trade:
+    offers = dataclasses.replace(done.offers, payment_micros=offered)
+    payments = dataclasses.replace(done.payments, micros=paid)
+    return dataclasses.replace(done, offers=offers, payments=payments)
+
+
+def test_an_honest_round_passes_every_measurement() -> None:
+    done = one_round()
+    assert all(promise.kept for promise in promises.measured(done.terms, [done]))
+
+
+def test_a_payment_one_micro_unit_short_breaks_rationality() -> None:
+    done = one_round()
+    owner = int(np.argmax(done.offers.bids * (done.offers.q > 0)))
+    load = done.terms.contract_terms.load(done.offers.q, 2)
+    least = int(np.ceil(done.offers.bids[owner] * load[owner] * 1e6))
+    for micros, kept in ((least, True), (least - 1, False)):
+        offered = done.offers.payment_micros.copy()
+        offered[owner] = micros
+        assert promises.rational(with_payments(done, offered, offered)).kept is kept
+
+
+def test_one_micro_unit_too_much_breaks_the_budget() -> None:
+    done = one_round()
+    paid = done.payments.micros.copy()
+    paid[0] += done.terms.budget_micros - done.payments.total_micros
+    assert promises.within_budget([done, with_payments(done, done.offers.payment_micros, paid)]).kept
+    paid[0] += 1
+    assert not promises.within_budget([done, with_payments(done, done.offers.payment_micros, paid)]).kept
+
+
+def test_a_payment_that_shows_the_coin_breaks_privacy() -> None:
+    done = one_round()
+    assert promises.private(done).kept
+    paid = np.where(done.reports.selected, done.payments.micros, 0)
+    assert not promises.private(with_payments(done, done.offers.payment_micros, paid)).kept
+
+
+def test_an_epsilon_understated_breaks_privacy() -> None:
+    rng = np.random.default_rng(2)
+    terms = pdqs.Terms(query=pdqs.Median(pdqs.Domain.grid(0, 9, 1)), budget=30.0)
+    for priced_as_binary, kept in ((False, True), (True, False)):
+        priced = dataclasses.replace(terms, priced_as_binary=priced_as_binary)
+        assert promises.private(pdqs.trade(rng.integers(0, 10, 100), rng.random(100), priced, rng)).kept is kept
+
+
+def test_a_greedy_stop_breaks_truthfulness_and_the_ladder_mends_it() -> None:
+    greedy = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=30.0)
+    assert not promises.truthful(greedy, 100).kept
+    assert promises.truthful(dataclasses.replace(greedy, clearing="ladder", epsilon_max=4.0), 100).kept
+
+
+# The command
+
+
+def test_the_demo_prints_a_table_and_writes_a_picture_and_the_figures(pdqs_command: Pdqs) -> None:
+    done = pdqs_command("demo", "--out", "new/demo", "--population", "maternal", "--seed", 1)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert " ".join(lines[1].split()) == "mechanism answer truth error 95% interval of budget promises kept"
+    assert [line.split("  ")[0] for line in lines[2:9]] == [*showcase.MECHANISMS]
+    assert max(map(len, lines[1:9])) <= 80, "fits an ordinary terminal"
+    assert sum(line.startswith("Notice: ") for line in lines) == 1
+    assert {path.name for path in Path("new/demo").iterdir()} == {"demo.png", "demo.json"}
+    assert Path("new/demo/demo.png").read_bytes().startswith(b"\x89PNG")
+    found = json.loads(Path("new/demo/demo.json").read_text(encoding="utf-8"))
+    assert [one["mechanism"] for one in found["mechanisms"]] == [*showcase.MECHANISMS]
+    again = pdqs_command("demo", "--out", "new/demo", "--population", "maternal", "--seed", 1, "--json")
+    assert again.data == found
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--population", "mars"), "unknown population 'mars'"),
+        (("--query", "mode"), "unknown query 'mode': the demonstration knows count and median"),
+        (("--budget-share", "0"), "--budget-share must be a finite number above 0, got 0.0"),
+        (("--budget-share", "nan"), "--budget-share must be a finite number above 0, got nan"),
+    ],
+)
+def test_a_bad_demo_is_refused(pdqs_command: Pdqs, words: tuple[str, ...], says: str) -> None:
+    done = pdqs_command("demo", "--out", "demo", *words)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+    assert not Path("demo").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(pdqs_command: Pdqs) -> None:
+    Path("file").write_text("in the way", encoding="utf-8")
+    done = pdqs_command("demo", "--out", "file/demo", "--population", "exam")
+    assert done.code == 2
+    assert "cannot make the folder file/demo" in done.err
