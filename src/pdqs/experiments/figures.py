@@ -1,0 +1,221 @@
+"""Figures in the paper's arrangement: a panel for each population, three rows of two; errors, and bands of answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from pdqs import populations
+from pdqs.experiments.mechanisms import MECHANISMS
+from pdqs.experiments.results import Results, Sample
+from pdqs.experiments.setups import Experiment
+from pdqs.experiments.store import write_whole
+
+FORMATS = ("svg", "png", "pdf")
+
+# Colours that stay apart for most colour-blind readers (Okabe and Ito); the paper's thin, ours thick.
+_STYLE: dict[str, dict[str, Any]] = {
+    "npqm": {"color": "#D55E00", "marker": "o"},
+    "npqm-released": {"color": "#D55E00", "marker": "o", "linestyle": "--", "markerfacecolor": "white"},
+    "gpqm-linear": {"color": "#0072B2", "marker": "s"},
+    "gpqm-exp": {"color": "#E69F00", "marker": "^"},
+    "gpqm-log": {"color": "#009E73", "marker": "v"},
+    "gpqm-log-text": {"color": "#009E73", "marker": "v", "linestyle": "--", "markerfacecolor": "white"},
+    "fairquery": {"color": "#888888", "marker": "x"},
+    "sound-selection": {"color": "#CC79A7", "marker": "D", "linewidth": 2.0},
+    "sound": {"color": "#000000", "marker": "D", "linewidth": 2.0},
+    "robust": {"color": "#56B4E9", "marker": "P", "linewidth": 2.0},
+}
+
+_NO_BAND = ("npqm-released", "gpqm-log-text")
+"""Variants of a mechanism that already has a band: a seventh and eighth would hide the rest."""
+
+_AXES = {
+    "budget": "budget / n",
+    "correlation": "strength of correlation",
+    "domain": "number of values in the domain",
+}
+
+_SETTINGS: Any = {
+    "svg.hashsalt": "pdqs",
+    "svg.fonttype": "none",
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.0,
+    "legend.frameon": False,
+}
+
+Panel = tuple[str, str]
+"""A population and a kind of query."""
+
+
+def draw_all(results: Results) -> dict[str, Figure]:
+    """Every figure that the results allow, by name."""
+    figures: dict[str, Figure] = {}
+    with mpl.rc_context(_SETTINGS):
+        for experiment in results.plan.experiments:
+            if any(cell.experiment == experiment.name for cell in results.samples):
+                figures |= _DRAWN.get(experiment.axis, _draw_budget)(results, experiment)
+    return figures
+
+
+def save_all(figures: dict[str, Figure], directory: Path) -> None:
+    """Write every figure in every format."""
+    for name, figure in figures.items():
+        for kind in FORMATS:
+            write_whole(directory / f"{name}.{kind}", partial(save, figure, kind=kind))
+
+
+def save(figure: Figure, target: Path | IO[str], *, kind: str) -> None:
+    """Write a figure, without dates and with fixed names inside: the same results give the same bytes."""
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
+    with mpl.rc_context(_SETTINGS):
+        figure.savefig(target, format=kind, metadata=undated[kind], dpi=130, bbox_inches="tight")
+
+
+def _draw_budget(results: Results, experiment: Experiment) -> dict[str, Figure]:
+    panels = [(population, kind) for population in experiment.populations for kind in experiment.kinds]
+    drawn = {f"{experiment.name}-error": _draw(results, experiment, panels, _error_line, _label_error)}
+    if len(experiment.kinds) == 1:
+        fewer = dataclasses.replace(experiment, mechanisms=tuple(m for m in experiment.mechanisms if m not in _NO_BAND))
+        drawn[f"{experiment.name}-band"] = _draw(results, fewer, panels, _band, _label_band)
+    return drawn
+
+
+def _draw_correlation(results: Results, experiment: Experiment) -> dict[str, Figure]:
+    panels = [(population, kind) for population in experiment.populations for kind in experiment.kinds]
+    return {f"{experiment.name}-error": _draw(results, experiment, panels, _error_line, _label_error)}
+
+
+def _draw_domain(results: Results, experiment: Experiment) -> dict[str, Figure]:
+    """Left: the privacy loss claimed and the true one; right: the error, as a share of the domain's width."""
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    panel = (experiment.populations[0], experiment.kinds[0])
+    for mechanism in experiment.mechanisms:
+        levels, samples = _series(results, experiment, panel, mechanism)
+        if not levels:
+            continue
+        style, label = _STYLE[mechanism], MECHANISMS[mechanism].label
+        true = [float(sample["epsilon"].mean()) for sample in samples]
+        claimed = [float(sample["epsilon_claimed"].mean()) for sample in samples]
+        left.plot(levels, true, label=label, **style)
+        if not MECHANISMS[mechanism].ours:
+            left.plot(levels, claimed, label=f"{label}, by the paper's formula", **{**style, "linestyle": ":"})
+        _error_line(right, levels, samples, mechanism)
+    left.set(ylabel="mean eps of those bought from", title="What a report costs")
+    right.set(ylabel="mean |error| / width of the domain", title="What it brings")
+    for axes in (left, right):
+        axes.set_xscale("log", base=2)
+        axes.set_xlabel(_AXES["domain"])
+        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    return {f"{experiment.name}-epsilon": figure}
+
+
+_DRAWN: dict[str, Callable[[Results, Experiment], dict[str, Figure]]] = {
+    "budget": _draw_budget,
+    "correlation": _draw_correlation,
+    "domain": _draw_domain,
+}
+
+Line = Callable[[Any, list[float], list[Sample], str], None]
+Label = Callable[[Any, Panel, "list[Sample]"], None]
+
+
+def _draw(results: Results, experiment: Experiment, panels: list[Panel], line: Line, label: Label) -> Figure:
+    """One line or band for each mechanism in each panel, and one legend below them all."""
+    rows = -(-len(panels) // 2)
+    figure = Figure(figsize=(9.0, 2.7 * rows + 0.8), layout="constrained")
+    grid = np.atleast_1d(figure.subplots(rows, 2, squeeze=False)).ravel()
+    for axes, panel in zip(grid, panels, strict=False):
+        everything: list[Sample] = []
+        for mechanism in experiment.mechanisms:
+            levels, samples = _series(results, experiment, panel, mechanism)
+            if levels:
+                line(axes, levels, samples, mechanism)
+                everything += samples
+        axes.set_xlabel(_AXES[experiment.axis])
+        if everything:
+            label(axes, panel, everything)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(5, max(len(labels), 1)))
+    return figure
+
+
+def _series(results: Results, experiment: Experiment, panel: Panel, mechanism: str) -> tuple[list[float], list[Sample]]:
+    """The levels at which a mechanism was run in a panel, and its rounds there."""
+    population, kind = panel
+    found = [(level, results.at(experiment.name, population, kind, mechanism, level)) for level in experiment.levels]
+    there = [(level, sample) for level, sample in found if sample is not None]
+    return [level for level, _ in there], [sample for _, sample in there]
+
+
+def _error_line(axes: Any, levels: list[float], samples: list[Sample], mechanism: str) -> None:
+    means = np.array([sample.mean_error for sample in samples])
+    reach = 2.0 * np.array([sample.standard_error for sample in samples])
+    style = _STYLE[mechanism]
+    axes.plot(levels, means, label=MECHANISMS[mechanism].label, **style)
+    axes.fill_between(levels, np.maximum(means - reach, 1e-9), means + reach, color=style["color"], alpha=0.12, lw=0)
+
+
+def _label_error(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+    population, kind = panel
+    errors = np.array([sample.mean_error for sample in samples])
+    least = errors[errors > 0].min() if (errors > 0).any() else 1.0
+    if kind == "count":
+        axes.set_yscale("log")
+        axes.set_ylim(0.6 * least, 1.7 * errors.max())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.yaxis.set_minor_formatter("")
+        axes.set_ylabel("mean relative error")
+    else:
+        axes.set_yscale("symlog", linthresh=_threshold(population))
+        axes.set_ylim(0.0, 1.7 * errors.max() + 1e-9)
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.set_ylabel(f"mean error ({populations.load(population).median_unit})")
+    axes.set_title(f"{population.capitalize()}, {kind}")
+
+
+def _plain(value: float, position: int | None = None) -> str:
+    """A tick as people write it: 0.05, 20, 50,000."""
+    del position
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
+def _threshold(population: str) -> float:
+    """Half a step of the domain: below it an error is next to none."""
+    return 0.5 * populations.load(population).median_domain.step
+
+
+def _band(axes: Any, levels: list[float], samples: list[Sample], mechanism: str) -> None:
+    """The mean answer and where the middle 95 % of answers lie."""
+    style = _STYLE[mechanism]
+    low, high = np.quantile(np.stack([sample["answer"] for sample in samples]), [0.025, 0.975], axis=1)
+    axes.plot(levels, [sample["answer"].mean() for sample in samples], label=MECHANISMS[mechanism].label, **style)
+    axes.fill_between(levels, low, high, color=style["color"], alpha=0.15, lw=0)
+
+
+def _label_band(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+    population, kind = panel
+    axes.axhline(samples[0].truth, color="#CC0000", linewidth=0.9, linestyle=(0, (4, 2)), label="the truth")
+    unit = "owners" if kind == "count" else populations.load(population).median_unit
+    axes.set_ylabel(f"answer ({unit})")
+    axes.set_title(f"{population.capitalize()}, {kind}")

@@ -1,0 +1,55 @@
+"""How much smaller the errors of the sound forms are, as ratios with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from pdqs.experiments.claims import MAIN, MIDDLE, points, samples_at
+from pdqs.experiments.results import Ratio, Results, geometric_ratio
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """How many times smaller the error of ``ours`` is than that of ``theirs`` at one budget.
+
+    ``ratio`` is the geometric mean over ``each`` population. A population whose median ``ours`` never got wrong has no
+    ratio and is left out.
+    """
+
+    kind: str
+    theirs: str
+    ours: str
+    budget: float
+    ratio: Ratio
+    each: tuple[tuple[str, float], ...]
+
+
+def gains(results: Results, budget: float = MIDDLE) -> list[Gain]:
+    """The paper's mechanisms over the sound ones, for counts and medians."""
+    found = [
+        _gain(results, kind, theirs, ours, budget)
+        for kind in MAIN
+        for theirs in ("npqm", "npqm-released", "gpqm-linear", "fairquery")
+        for ours in ("sound-selection", "sound")
+    ]
+    return [gain for gain in found if gain is not None]
+
+
+def _gain(results: Results, kind: str, theirs: str, ours: str, budget: float) -> Gain | None:
+    pairs = []
+    for point in points(results, (kind,)):
+        pair = samples_at(results, point, (theirs, ours)) if point[3] == budget else {}
+        if pair and pair[ours].error.any():
+            pairs.append((point[1], pair[theirs].error, pair[ours].error))
+    if not pairs:
+        return None
+    return Gain(
+        kind=kind,
+        theirs=theirs,
+        ours=ours,
+        budget=budget,
+        ratio=geometric_ratio([above for _, above, _ in pairs], [below for _, _, below in pairs], results.plan.seed),
+        each=tuple((name, float(above.mean() / below.mean())) for name, above, below in pairs),
+    )

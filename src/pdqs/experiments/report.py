@@ -1,0 +1,242 @@
+"""One self-contained HTML page: verdicts, gains, released figures beside ours, each figure and the table behind it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from pdqs import populations
+from pdqs.experiments import figures
+from pdqs.experiments.claims import judge
+from pdqs.experiments.gains import gains
+from pdqs.experiments.mechanisms import MECHANISMS
+from pdqs.experiments.released import TOLERANCE, compare
+from pdqs.experiments.results import Results
+from pdqs.experiments.setups import SYNTHETIC, Experiment
+from pdqs.experiments.store import write_whole
+
+_CSS = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+h1{line-height:1.2} h2{margin-top:2.5rem;border-bottom:1px solid #ccc} figure{margin:1.5rem 0}
+figcaption{font-size:.9rem;color:#444} svg{width:100%;height:auto} .scroll{overflow-x:auto}
+table{border-collapse:collapse;font-size:.85rem;margin:.5rem 0} th,td{padding:.25rem .6rem;border-bottom:1px solid #ddd}
+td.n{text-align:right;font-variant-numeric:tabular-nums} th{text-align:left;vertical-align:bottom}
+th.n{text-align:right}
+tr.ours td{font-weight:600} details{margin:.5rem 0} summary{cursor:pointer}
+.v{white-space:nowrap;font-weight:600} .holds{color:#1b6e2e} .part{color:#8a5a00} .not{color:#a31515} .none{color:#666}
+"""
+
+_WHAT = {
+    "count-error": "Relative absolute error of count queries.",
+    "count-band": "Answers to count queries: their mean, and the band that holds the middle 95 % of them.",
+    "median-error": "Absolute error of median queries.",
+    "median-band": "Answers to median queries: their mean, and the band that holds the middle 95 % of them.",
+    "shift-2-error": "Set-up 2: NPQM learned from uniform bids and meets normal ones (sd 0.25).",
+    "shift-3-error": "Set-up 3: NPQM learned from normal bids (sd 1) and meets the like.",
+    "shift-4-error": "Set-up 4: NPQM learned from normal bids (sd 1) and meets normal ones with sd 0.25.",
+    "correlated-error": (
+        "Not in the paper: owners with the sensitive value ask more. At strength a an owner with the value bids the"
+        " largest of 1 + a uniform draws, at a budget of 0.5n. The weighted estimate is right only at strength 0, the"
+        " unbiased one at any, the naive one at none."
+    ),
+    "domain-size-epsilon": (
+        "Not in the paper: the same 2,000 owners, their values cut into more and more classes. The printed eps knows"
+        " two values only, and tells ever less of what a report gives away; the sound forms keep the true eps to 4."
+    ),
+}
+
+_CLASSES = {"holds": "holds", "holds in part": "part", "does not hold": "not", "not run": "none"}
+
+
+def write(results: Results, directory: Path, *, command: str) -> Path:
+    """Figures in three formats, ``summary.csv``, and ``report.html`` with everything in it; the report's path."""
+    drawn = figures.draw_all(results)
+    figures.save_all(drawn, directory / "figures")
+    write_whole(directory / "summary.csv", lambda path: path.write_text(summary_csv(results), encoding="utf-8"))
+    page = html(results, drawn, command)
+    target = directory / "report.html"
+    write_whole(target, lambda path: path.write_text(page, encoding="utf-8"))
+    return target
+
+
+def summary_csv(results: Results) -> str:
+    """One line of figures for each cell."""
+    lines: list[str] = []
+    for cell, sample in results.samples.items():
+        row = sample.summary()
+        if not lines:
+            lines.append(",".join(("experiment", "population", "kind", "mechanism", "level", *row)))
+        figures_of_row = (f"{value:.6g}" for value in (cell.level, *row.values()))
+        lines.append(",".join((cell.experiment, cell.population, cell.kind, cell.mechanism, *figures_of_row)))
+    return "\n".join(lines) + "\n"
+
+
+def html(results: Results, drawn: dict[str, Figure], command: str) -> str:
+    """The page."""
+    plan = results.plan
+    body = [
+        "<h1>The paper's experiments, and the sound mechanisms beside them</h1>",
+        f"<p>Made by <code>{escape(command)}</code>: {len(results.samples):,} points, "
+        f"{sum(sample.error.size for sample in results.samples.values()):,} rounds, seed {plan.seed}.</p>",
+        _verdicts(results),
+        _gains(results),
+        _released(results),
+        *(_figure(results, name, figure) for name, figure in drawn.items()),
+        _populations(results),
+    ]
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width,initial-scale=1'>"
+        f"<title>pdqs: the paper reproduced</title><style>{_CSS}</style></head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, ours: Sequence[bool] = ()) -> str:
+    """A table; cells are HTML already. The first ``left`` columns are words, the rest numbers."""
+    heads = "".join(f"<th{'' if i < left else ' class=n'}>{cell}</th>" for i, cell in enumerate(head))
+    lines = []
+    for number, row in enumerate(rows):
+        cells = "".join(f"<td{'' if i < left else ' class=n'}>{cell}</td>" for i, cell in enumerate(row))
+        lines.append(f"<tr{' class=ours' if ours and ours[number] else ''}>{cells}</tr>")
+    return f"<div class=scroll><table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+
+
+def _verdicts(results: Results) -> str:
+    rows = [
+        (
+            escape(claim.text),
+            f"<span class='v {_CLASSES[found.verdict]}'>{found.verdict}</span>",
+            escape(found.number),
+        )
+        for claim, found in judge(results)
+    ]
+    return (
+        "<h2>What the paper claims, and what the results say</h2>"
+        + _table(("claim", "verdict", "the number that says so"), rows, left=3)
+        + "<p>A point is one population, query and budget. Computed from the results below by "
+        "<code>pdqs.experiments.claims</code>; a claim about points holds from 95 % of them (75 % where the paper says "
+        "“most”) and in part from 50 %.</p>"
+    )
+
+
+def _gains(results: Results) -> str:
+    found = gains(results)
+    if not found:
+        return ""
+    names = [name for name in populations.names() if any(name in dict(gain.each) for gain in found)]
+    rows = [
+        (
+            gain.kind,
+            escape(MECHANISMS[gain.theirs].label),
+            escape(MECHANISMS[gain.ours].label),
+            f"<strong>{gain.ratio.value:.1f}</strong> ({gain.ratio.low:.1f} to {gain.ratio.high:.1f})",
+            *(f"{dict(gain.each)[name]:.1f}" if name in dict(gain.each) else "never wrong" for name in names),
+        )
+        for gain in found
+    ]
+    head = ("query", "error of", "over error of", "geometric mean (95 % interval)", *(n.capitalize() for n in names))
+    return (
+        f"<h2>How much smaller the sound forms' errors are, at {found[0].budget:g}n</h2>"
+        + _table(head, rows, left=3)
+        + "<p>Ratios of mean errors at the same budget. “Sound” is the optimal rule, cleared by leave-one-out on the "
+        "public ladder, with the weighted estimate and eps at most 4: truthful and within budget for every bid vector. "
+        "At the honest contract everyone who reports is paid; at the paper's, only those whose coin chose the truth. "
+        "Medians are never wrong where every one of the answers was the true median; such populations are left out of "
+        "the mean.</p>"
+    )
+
+
+def _released(results: Results) -> str:
+    found = compare(results)
+    if not found:
+        return ""
+    rows = []
+    for each in found:
+        span = f"{each.low:g}" if each.low == each.high else f"{each.low:g} to {each.high:g}"
+        verdict = "agrees" if each.agrees else "differs"
+        rows.append(
+            (
+                escape(MECHANISMS[each.mechanism].label),
+                f"<span class='v {'holds' if each.agrees else 'not'}'>{verdict}</span>",
+                f"{each.budget:g}n",
+                span,
+                f"{each.ours:.2f} ± {2 * each.standard_error:.2f}",
+                f"{each.gap:+.1%}",
+                f"{each.standard_errors:+.1f}",
+                f"{TOLERANCE[each.mechanism]:.0%}",
+            )
+        )
+    agree = sum(each.agrees for each in found)
+    head = ("mechanism", "verdict", "budget", "released", "ours", "gap", "gap in standard errors", "asked for")
+    return (
+        "<h2>The released figures for the Customers count, beside ours</h2>"
+        f"<p>{agree} of {len(found)} figures agree. Mean relative error of the naive answer; 21 of 2,240 customers "
+        "complained, and answering 0 would score 1.0.</p>" + _table(head, rows, left=2)
+    )
+
+
+def _figure(results: Results, name: str, figure: Figure) -> str:
+    experiment = next(each for each in results.plan.experiments if name.startswith(each.name))
+    caption = escape(_WHAT[name])
+    if name.endswith("-band"):
+        return f"<figure>{_svg(figure, name)}<figcaption>{caption}</figcaption></figure>"
+    return (
+        f"<h2>{escape(experiment.title)}</h2><figure>{_svg(figure, name)}<figcaption>{caption} {experiment.queries} "
+        f"queries a point; shaded: two standard errors either side of the mean.</figcaption></figure>"
+        + _behind(results, experiment)
+    )
+
+
+def _svg(figure: Figure, name: str) -> str:
+    """The figure as inline SVG, its inner names made the figure's own so that two on a page do not mix."""
+    buffer = io.StringIO()
+    figures.save(figure, buffer, kind="svg")
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'(id="|xlink:href="#|url\(#)', lambda match: f"{match.group(1)}{name}-", text)
+    return text.replace("<svg ", f"<svg role='img' aria-label='{escape(_WHAT[name], quote=True)}' ", 1)
+
+
+def _behind(results: Results, experiment: Experiment) -> str:
+    """The table behind a figure: mean errors, and under the last column what they would be if weighted."""
+    rows, ours = [], []
+    for population in experiment.populations:
+        for kind in experiment.kinds:
+            for mechanism in experiment.mechanisms:
+                found = [results.at(experiment.name, population, kind, mechanism, level) for level in experiment.levels]
+                if all(sample is None for sample in found):
+                    continue
+                cells = ["–" if each is None else f"{each.mean_error:.3g}" for each in found]
+                title = "made population" if population == SYNTHETIC else population.capitalize()
+                rows.append((f"{title}, {kind}", escape(MECHANISMS[mechanism].label), *cells))
+                ours.append(MECHANISMS[mechanism].ours)
+    head = ("population, query", "mechanism", *(f"{level:g}" for level in experiment.levels))
+    table = _table(head, rows, left=2, ours=ours)
+    return f"<details><summary>The table behind it (mean errors)</summary>{table}</details>"
+
+
+def _populations(results: Results) -> str:
+    names = {cell.population for cell in results.samples}
+    rows = [
+        (
+            escape(found.title),
+            escape(found.source),
+            escape(found.licence),
+            f"{found.owners:,}",
+            f"{found.count_ones:,}",
+            f"{found.median_truth:,g} {escape(found.median_unit)}",
+            str(found.median_domain.size),
+        )
+        for found in map(populations.load, populations.names())
+        if found.name in names
+    ]
+    head = ("population", "source", "licence", "owners", "true count", "true median", "values in the domain")
+    return "<h2>Populations</h2>" + _table(head, rows, left=3)

@@ -1,0 +1,140 @@
+"""Results on disk: a Parquet file for each finished cell, whole or not there at all.
+
+::
+
+    DIR/run.json                     the plan's seed, name and hash
+    DIR/cells/EXPERIMENT/CELL.parquet  one finished cell, a row per query
+    DIR/models/NAME.npz              one finished training
+    DIR/results.parquet              every finished cell, in the plan's order
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from pdqs.errors import FileError
+from pdqs.experiments.setups import Cell, Plan
+from pdqs.types import Floats
+
+_UNFINISHED = ".unfinished-"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The directory of one run."""
+
+    root: Path
+
+    def cell_path(self, cell: Cell) -> Path:
+        """Where a finished cell lies."""
+        return self.root / "cells" / f"{cell.key}.parquet"
+
+    def model_path(self, name: str) -> Path:
+        """Where a finished training lies."""
+        return self.root / "models" / f"{name}.npz"
+
+    @property
+    def results_path(self) -> Path:
+        """Where the table of all cells lies."""
+        return self.root / "results.parquet"
+
+    def done(self, cell: Cell) -> bool:
+        """Whether a cell is finished."""
+        return self.cell_path(cell).exists()
+
+    def open(self, plan: Plan) -> None:
+        """Make the directory the plan's own, or refuse one that holds another plan's numbers."""
+        identity = {"plan": plan.name, "seed": plan.seed, "hash": plan.hash}
+        marker = self.root / "run.json"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            if marker.exists():
+                held = json.loads(marker.read_text(encoding="utf-8"))
+                if held != identity:
+                    raise FileError(
+                        f"{self.root} holds a run of plan {held.get('plan')!r} with seed {held.get('seed')}, not of"
+                        f" plan {plan.name!r} with seed {plan.seed} as it is now: choose another directory, or empty it"
+                    )
+            else:
+                write_whole(marker, lambda path: path.write_text(json.dumps(identity, indent=2) + "\n"))
+        except (OSError, ValueError) as fault:
+            raise FileError(f"cannot use {self.root} for results: {fault}") from None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the directory alone (the system lets go however the process ends), and sweep up unfinished files."""
+        with (self.root / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FileError(f"another run is writing to {self.root}: wait, or choose another directory") from None
+            for left in self.root.rglob(f"{_UNFINISHED}*"):
+                left.unlink(missing_ok=True)
+            yield
+
+    def save_cell(self, cell: Cell, columns: dict[str, Floats]) -> None:
+        """Write one finished cell."""
+        import pyarrow as pa
+
+        write_parquet(self.cell_path(cell), pa.table(columns))
+
+    def load_cell(self, cell: Cell) -> dict[str, Floats]:
+        """Read one finished cell."""
+        import pyarrow.parquet as pq
+
+        path = self.cell_path(cell)
+        try:
+            table = pq.ParquetFile(path).read()
+        except (OSError, ValueError) as fault:
+            raise FileError(f"{path} cannot be read ({fault}): delete it and run again") from None
+        return {name: table.column(name).to_numpy() for name in table.column_names}
+
+    def assemble(self, plan: Plan) -> int:
+        """Put every finished cell into one table, in the plan's order; how many there were."""
+        import pyarrow as pa
+
+        cells = [cell for cell in plan.cells() if self.done(cell)]
+        if cells:
+            write_parquet(self.results_path, pa.concat_tables([self._labelled(cell) for cell in cells]))
+        return len(cells)
+
+    def _labelled(self, cell: Cell) -> Any:
+        import pyarrow as pa
+
+        columns = self.load_cell(cell)
+        count = columns["answer"].size
+        words = {
+            name: pa.array([getattr(cell, name)] * count).dictionary_encode()
+            for name in ("experiment", "population", "kind", "mechanism")
+        }
+        numbers = {"level": np.full(count, float(cell.level)), "query": np.arange(count, dtype=np.int32)}
+        return pa.table({**words, **numbers, **columns}).unify_dictionaries()
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a file beside ``path``, then put it in place at once: a reader sees all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.parent / f"{_UNFINISHED}{os.getpid()}-{path.name}"
+    try:
+        write(unfinished)
+        os.replace(unfinished, path)
+    except OSError as fault:
+        unfinished.unlink(missing_ok=True)
+        raise FileError(f"cannot write {path}: {fault}") from None
+
+
+def write_parquet(path: Path, table: Any) -> None:
+    """A Parquet file, whole or not at all; the same table always gives the same bytes."""
+    import pyarrow.parquet as pq
+
+    write_whole(path, lambda unfinished: pq.write_table(table, unfinished, compression="zstd", compression_level=9))
