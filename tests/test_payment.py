@@ -18,7 +18,7 @@ from pdqs.privacy import CONTRACTS, ON_SELECTION, cap_q
 from pdqs.rules import Setting
 
 RULES = {
-    **{name: make for name, make in rules.NAMED.items()},
+    **rules.NAMED,
     "exponential c=9": lambda: rules.Exponential(9.0),
     "logarithmic released": lambda: rules.Logarithmic(4.0, 0.1, 0.9),
     "optimal, normal prior": lambda: rules.Optimal(prior=TruncatedNormal(1.5, 0.4, 0.0, 4.0)),

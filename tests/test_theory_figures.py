@@ -30,7 +30,7 @@ def test_the_released_customers_figures_are_reached_within_three_per_cent(mechan
 
 
 def best_information_per_owner(budget_per_owner: float, contract: str) -> float:
-    """The bound of section 4: the most E[q^2] with E[phi l(q)] within budget, by its multiplier, on 100,001 quantiles."""
+    """Section 4's bound: the most E[q^2] with E[phi l(q)] within budget, by its multiplier, on 100,001 quantiles."""
     terms = pdqs.Terms(query=COUNT, budget=1.0, contract=contract)
     bids = (np.arange(100_001) + 0.5) / 100_001
     grid = np.linspace(0.0, terms.q_max, 4001)
@@ -100,7 +100,7 @@ def median_errors(terms: pdqs.Terms, rng, queries: int = 30) -> float:
 
 @pytest.mark.parametrize("share", [0.1, 0.9])
 def test_the_median_age_is_years_off_taken_naively_and_nearly_right_when_weighted(share, rng):
-    """THEORY: 10.3 to 4.5 years naive. Priced at the true eps of 48 values we find about 11 and 6; weighted, under half."""
+    """THEORY: 10.3 to 4.5 years naive. Priced at the true eps of 48 values: about 11 to 6; weighted, under half."""
     median = pdqs.Median(populations.load("obesity").median_domain)
     terms = {"query": median, "budget": share * 2111, "contract": "on-selection", "epsilon_max": 14.0}
     naive, weighted = (median_errors(pdqs.Terms(**terms, estimator=each), rng) for each in ("naive", "weighted"))

@@ -1,0 +1,69 @@
+"""The package as a whole: its names, its weight, and the words it must not contain."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pdqs
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src" / "pdqs").rglob("*.py"))
+
+
+def test_the_public_names_are_the_contract():
+    flow = ["Terms", "clear", "Offers", "randomise", "Reports", "answer", "Answer", "settle", "Payments", "trade"]
+    queries = ["Count", "Median", "Quantile", "Mean", "Histogram", "Domain"]
+    for name in [*flow, *queries, "plan", "audit", "presets", "rules"]:
+        assert hasattr(pdqs, name), name
+    for preset in ("gpqm_linear", "gpqm_exponential", "gpqm_logarithmic", "npqm", "fairquery", "sound"):
+        assert callable(getattr(pdqs.presets, preset))
+    assert sorted(pdqs.__all__) == list(pdqs.__all__)
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys, json\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(found.stdout))
+
+
+def test_importing_pdqs_loads_nothing_heavy():
+    heavy = {"jax", "matplotlib", "fastapi", "typer", "rich", "pyarrow", "dask", "sqlalchemy", "pandas", "polars"}
+    loaded = modules_after("import pdqs")
+    assert not heavy & loaded
+    assert not {"scipy.optimize", "scipy.special", "scipy.stats"} & loaded  # slow to load, wanted by few
+
+
+def test_asking_for_help_loads_nothing_heavy():
+    loaded = modules_after(
+        "import pdqs.cli, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): pdqs.cli.main(['--help'])"
+    )
+    assert not {"jax", "matplotlib", "fastapi", "pyarrow", "scipy.optimize"} & loaded
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_every_module_says_what_it_is_for(path):
+    if not path.read_text().strip():
+        return
+    assert ast.get_docstring(ast.parse(path.read_text())), "a module without a docstring"
+
+
+def test_no_file_names_a_registry_or_a_path_of_someones_machine():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout: the list of files is not known")
+    hosts = ["py" + "pi.org", "pythonhosted" + ".org", "registry.npm" + "js.org", "deb.debian" + ".org"]
+    paths = re.compile(r"(?<![\w.])/(?:" + "|".join(["root", "work", "home/[a-z]+"]) + r")/")
+    for name in listed.stdout.splitlines():
+        path = ROOT / name
+        if path.suffix in {".png", ".parquet", ".npz", ".safetensors", ".pdf"} or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8")
+        assert not any(host in text for host in hosts), name
+        assert not paths.search(text), name
