@@ -7,6 +7,7 @@ One file per promise: :mod:`~pdqs.audit.truthfulness`, :mod:`~pdqs.audit.rationa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -17,7 +18,7 @@ from pdqs.audit.markets import Market, adversarial, evenly_spread, sampled
 from pdqs.audit.mechanism import SHIPPED, Mechanism
 from pdqs.audit.report import AuditReport, Claims, Promise, claims, comparison
 from pdqs.audit.truthfulness import chosen_owners
-from pdqs.errors import TermsError
+from pdqs.errors import InputError, TermsError
 from pdqs.terms import Terms
 from pdqs.types import Integers
 
@@ -38,7 +39,14 @@ class Effort:
 
 
 QUICK = Effort(
-    name="quick", sizes=(2, 5, 20), markets=4, owners_each=3, owners_each_ladder=1, rounds=100, settings=2, draws=200_000
+    name="quick",
+    sizes=(2, 5, 20),
+    markets=4,
+    owners_each=3,
+    owners_each_ladder=1,
+    rounds=100,
+    settings=2,
+    draws=200_000,
 )
 USUAL = Effort(
     name="usual",
@@ -75,8 +83,8 @@ def audit(
 ) -> AuditReport:
     """Measure what ``terms`` keep of what they promise.
 
-    Their own budget is tried on ``owners`` owners spread evenly over the bid range; other markets bring budgets of their
-    own. ``effort`` is ``quick``, ``usual`` or ``thorough``. ``mechanism`` replaces pdqs itself, to audit another.
+    Their own budget is tried on ``owners`` owners spread evenly over the bid range; other markets bring budgets of
+    their own. ``effort`` is ``quick``, ``usual`` or ``thorough``. ``mechanism`` replaces pdqs itself, to audit another.
     Everything repeats with the seed but the privacy draws, which come from the operating system.
 
     >>> import pdqs
@@ -91,7 +99,10 @@ def audit(
     work = EFFORTS[effort]
     rng = np.random.default_rng(seed)
     own = evenly_spread(terms, int(owners), terms.budget)
-    markets = [own, *adversarial(terms, rng), *sampled(terms, work.sizes, work.markets, rng)]
+    # A rule that reads bids may read so many and no others: every market then has that size.
+    sizes = (int(owners),) if hasattr(terms.bound_rule, "read") else work.sizes
+    others = [*adversarial(terms, rng), *sampled(terms, sizes, work.markets, rng)]
+    markets = [own, *(market for market in others if _takes(mechanism, market, terms))]
     few = chosen_owners(own, 4, rng)
     return AuditReport(
         name=name or f"{terms.rule_name}, {terms.clearing}, {terms.contract}",
@@ -105,9 +116,29 @@ def audit(
         rationality=rationality.examine(mechanism, terms, markets),
         budget=budget.examine(mechanism, terms, markets, own, work.rounds, rng),
         privacy=privacy.examine(mechanism, terms, mechanism.clear(own.bids, terms), work.settings, work.draws),
-        false_names=tuple(falsenames.examine(mechanism, terms, own, few, names) for names in (2, 3)),
+        false_names=tuple(_false_names(mechanism, terms, own, few)),
         poisoning=poisoning.examine(mechanism, terms, own, max(work.rounds // 25, 4), rng),
     )
+
+
+def _takes(mechanism: Mechanism, market: Market, terms: Terms) -> bool:
+    """Whether the mechanism can be run on a market of this size at all."""
+    try:
+        mechanism.clear(market.bids, market.terms(terms))
+    except InputError:
+        return False
+    return True
+
+
+def _false_names(
+    mechanism: Mechanism, terms: Terms, market: Market, owners: Integers
+) -> Iterator[falsenames.FalseNames]:
+    """Two and three names, where the mechanism takes more owners than it was made for."""
+    for names in (2, 3):
+        try:
+            yield falsenames.examine(mechanism, terms, market, owners, names)
+        except InputError:
+            return
 
 
 def _tried(

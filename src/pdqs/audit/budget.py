@@ -1,8 +1,8 @@
 """Within budget (BF): ex ante for the bids at hand, and ex post, when coins have fallen.
 
 Ex ante: sum P_i <= beta on the integers, for every market tried. Ex post: rounds are played with the mechanism's own
-randomiser and settlement. Under ``on-report`` each must end within the budget; under ``on-selection`` the sum is right on
-average only, and the chance of passing the budget is measured, with an interval.
+randomiser and settlement. Under ``on-report`` each must end within the budget; under ``on-selection`` the sum is
+right on average only, and the chance of passing the budget is measured, with an interval.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ LEVEL = 0.95
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Budget:
-    """``worst_share`` is the largest sum of expected payments over a budget; ``spends`` what rounds really cost over it.
+    """``worst_share`` is the largest sum of expected payments over a budget; ``spends`` what rounds really cost over
+    it.
 
     ``overspent`` counts the rounds of ``rounds`` that passed the budget.
     """

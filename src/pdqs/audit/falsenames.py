@@ -1,9 +1,9 @@
 """False names: what one owner gains who enrols two or three times.
 
 Truthful does not mean false-name-proof: each name is a deal of its own, and whoever has a profit from one deal may want
-two. Her loss adds up over names (plain composition of eps), so u = sum P_j - theta sum l(q_j) is set against what her one
-honest name brings. No terms promise that this is nothing; the audit puts a number on it, found by search and so a lower
-bound on what a cleverer owner gains.
+two. Her loss adds up over names (plain composition of eps), so u = sum P_j - theta sum l(q_j) is set against what her
+one honest name brings. No terms promise that this is nothing; the audit puts a number on it, found by search and so a
+lower bound on what a cleverer owner gains.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Mechanism:
         return self.deal_in_full(bids, owner, terms)
 
     def asks_after_one(self, bids: Floats, terms: Terms) -> bool:
-        """Whether one owner's deal is found without the others': the shipped ladder, while bids are summarised as they are."""
+        """Whether one owner's deal is found without the others': the shipped ladder, on bids summarised as they are."""
         return self.clear is clear and terms.clearing == "ladder" and bids.size <= BINS
 
     def deal_in_full(self, bids: Floats, owner: int, terms: Terms) -> Deal:
@@ -89,7 +89,7 @@ class Deal:
 
 def load(q: float, terms: Terms) -> float:
     """l(q): what an owner is paid for, as the terms price it (section 2 of docs/theory)."""
-    return float(terms.setting.load(np.float64(q)))
+    return float(terms.setting.load(np.asarray(q)))
 
 
 def only(offers: Offers, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Offers:

@@ -1,10 +1,11 @@
 """Poisoning: how far can a few dishonest owners move the answer?
 
 A dishonest owner bids what she likes and reports what she likes; no local randomiser can stop her. Her pull is what her
-place in the estimate allows: with weights q it is largest for the most bought, with weights 1/q for the least. The audit
-lets 1, 2 and 5 % of owners, all of whose true values stand at the bottom of the domain, report the top of it: those whom
-honest bids make strongest, or strangers who bid the lowest or the highest price. It takes the largest mean shift of the
-answer over the same rounds drawn honestly, and sets it beside the interval, which knows of noise and not of lies.
+place in the estimate allows: with weights q it is largest for the most bought, with weights 1/q for the least. The
+audit lets 1, 2 and 5 % of owners, all of whose true values stand at the bottom of the domain, report the top of it:
+those whom honest bids make strongest, or strangers who bid the lowest or the highest price. It takes the largest mean
+shift of the answer over the same rounds drawn honestly, and sets it beside the interval, which knows of noise and not
+of lies.
 """
 
 from __future__ import annotations

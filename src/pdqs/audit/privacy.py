@@ -3,11 +3,11 @@
 **Exactly.** The mechanism's own randomiser is fed chosen words. Its coin tells the truth for the words below some T,
 found by halving; its die gives each of the k values to as many words as any other. So
 P(report = r | value = v) = (T [r = v] + (2^32 - T) / k) / 2^32 is known as a fraction, and with the payment that the
-mechanism's own settlement makes of each outcome, so is the law of (report, payment). eps is the largest log-ratio between
-two values, infinite where one value can give what another cannot.
+mechanism's own settlement makes of each outcome, so is the law of (report, payment). eps is the largest log-ratio
+between two values, infinite where one value can give what another cannot.
 
-**From draws.** Reports are drawn with the operating system's entropy, many for each of two values, and the ratio of their
-chances is bounded from below by Clopper-Pearson, jointly over all settings (Bonferroni).
+**From draws.** Reports are drawn with the operating system's entropy, many for each of two values, and the ratio of
+their chances is bounded from below by Clopper-Pearson, jointly over all settings (Bonferroni).
 """
 
 from __future__ import annotations
@@ -195,9 +195,7 @@ def largest_ratio(laws: list[Law]) -> Fraction | None:
     outcomes = set().union(*laws)
     if any(outcome not in law for law in laws for outcome in outcomes):
         return None
-    return max(
-        max(law[outcome] for law in laws) / min(law[outcome] for law in laws) for outcome in outcomes
-    )
+    return max(max(law[outcome] for law in laws) / min(law[outcome] for law in laws) for outcome in outcomes)
 
 
 def _log(ratio: Fraction | None) -> float:
@@ -216,7 +214,8 @@ def _exact_log(ratio: Fraction) -> Decimal:
 
 
 def drawn_bound(mechanism: Mechanism, offer: Offers, draws: int, alarm: float) -> float:
-    """A lower bound on eps from real draws: ln of the least likely ratio of P(report 0 | value 0) to P(report 0 | value 1).
+    """A lower bound on eps from real draws: ln of the least likely ratio of P(report 0 | value 0) to P(report 0 |
+    value 1).
 
     Each of the two chances is bounded at ``alarm``, so the whole is wrong with a chance of at most twice that.
     """

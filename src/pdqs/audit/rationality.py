@@ -1,9 +1,9 @@
 """Rational (IR): is an honest owner ever paid less than her price for what she gives?
 
-Ex ante: P >= theta l(q), the promise. Ex post: what she is really paid, coin by coin, against what the contract says she
-lost: under ``on-report`` eps whatever the coin did; under ``on-selection`` eps if it chose the truth, else nothing.
-Beside the promise stands what a report costs by the definition of LDP: eps, on the domain as it is, whatever the coin did
-and however the terms price it.
+Ex ante: P >= theta l(q), the promise. Ex post: what she is really paid, coin by coin, against what the contract says
+she lost: under ``on-report`` eps whatever the coin did; under ``on-selection`` eps if it chose the truth, else nothing.
+Beside the promise stands what a report costs by the definition of LDP: eps, on the domain as it is, whatever the coin
+did and however the terms price it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ NOISE_MICROS = 1e-6
 class Rationality:
     """The worst that honesty brought anyone, in micro-units: below zero is a loss.
 
-    ``underpaid_share`` is the share of bought owners paid less on average than price times eps: a promise of none of the
-    paper's terms, and of all that pay on report.
+    ``underpaid_share`` is the share of bought owners paid less on average than price times eps: a promise of none of
+    the paper's terms, and of all that pay on report.
     """
 
     markets: int

@@ -48,8 +48,9 @@ def claims(terms: Terms) -> Claims:
     open, otherwise                         yes    yes    no                no               yes
     ======================================  =====  =====  ================  ===============  =====
 
-    The paper claims IC, IR and LDP of each of its mechanisms and BF of the *expected* payments. LDP is a promise about all
-    that the broker sees, the payment included. ``open`` on terms of one's own buys whatever comes, and says so.
+    The paper claims IC, IR and LDP of each of its mechanisms and BF of the *expected* payments. LDP is a promise
+    about all that the broker sees, the payment included. ``open`` on terms of one's own buys whatever comes, and says
+    so.
 
     >>> import pdqs
     >>> claims(pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing="open")).budget_ex_ante
@@ -147,9 +148,7 @@ class AuditReport(Shown):
         found = {
             "name": self.name,
             "kept": self.kept,
-            "promises": [
-                {**dataclasses.asdict(promise), "verdict": promise.verdict} for promise in self.promises
-            ],
+            "promises": [{**dataclasses.asdict(promise), "verdict": promise.verdict} for promise in self.promises],
             "truthfulness": self.truthfulness,
             "rationality": self.rationality,
             "budget": {**_fields(self.budget), "chance": self.budget.chance},

@@ -1,9 +1,9 @@
 """Truthful (IC): does any owner gain by misreporting her price, and how much?
 
-For one owner and fixed bids of the others, u(x) = P(x) - theta l(q(x)) is what she has from bidding x. The gain of the best
-lie, max_x u(x) - u(theta), is searched for where u can break: at the others' bids, where the ladder's rungs change, at the
-kinks of the rule, each plus and minus one unit in the last place, at the ends of the range, and on a grid; the best
-of these is then refined by golden section. All on the integers that are really paid.
+For one owner and fixed bids of the others, u(x) = P(x) - theta l(q(x)) is what she has from bidding x. The gain of
+the best lie, max_x u(x) - u(theta), is searched for where u can break: at the others' bids, where the ladder's rungs
+change, at the kinks of the rule, each plus and minus one unit in the last place, at the ends of the range, and on a
+grid; the best of these is then refined by golden section. All on the integers that are really paid.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_OTHERS = 256
 """Others' bids that are tried: all of them in markets up to this size, the most telling ones in larger markets."""
 
 MOST_TIES = 64
-"""Exact ties are tried beside both their neighbours in markets up to this size; a tie is broken one way or the other."""
+"""Exact ties are tried beside both their neighbours in markets up to this size: a tie goes one way or the other."""
 
 REFINEMENTS = 12
 """Golden-section steps: the bracket shrinks three-hundredfold."""
@@ -221,7 +221,9 @@ class Case:
         """Her deals over the whole bid range, for a picture."""
         low, high = self.terms.bid_range
         around = np.concatenate([kinks(self.market.bids, self.owner, self.terms), [lie, self.price]])
-        bids = np.concatenate([np.linspace(low, high, 96), around, np.nextafter(around, low), np.nextafter(around, high)])
+        bids = np.concatenate(
+            [np.linspace(low, high, 96), around, np.nextafter(around, low), np.nextafter(around, high)]
+        )
         bids = np.unique(np.clip(bids, low, high))
         deals = [self.deal(float(bid)) for bid in bids]
         return Profile(
@@ -238,7 +240,9 @@ class Case:
         others = self._others()
         sharp = np.concatenate([others, kinks(self.market.bids, self.owner, self.terms), [self.price]])
         steps = self.price + (high - low) * np.array([-1e-3, -1e-6, 1e-6, 1e-3])
-        lies = np.concatenate([np.nextafter(sharp, low), np.nextafter(sharp, high), steps, np.linspace(low, high, GRID)])
+        lies = np.concatenate(
+            [np.nextafter(sharp, low), np.nextafter(sharp, high), steps, np.linspace(low, high, GRID)]
+        )
         if others.size <= MOST_TIES:
             lies = np.concatenate([sharp, lies])
         return np.unique(lies[(lies >= low) & (lies <= high)])

@@ -43,7 +43,10 @@ def both_coins(mechanism: Mechanism, offers: Offers) -> Iterator[tuple[bool, Rep
     """Everyone's coin chooses the truth; then nobody's."""
     n = len(offers)
     for truth_told, word in ((True, 0), (False, LAST_WORD)):
-        yield truth_told, scripted(mechanism, np.zeros(n, dtype=np.int64), offers, np.full(n, word), np.ones(n))
+        yield (
+            truth_told,
+            scripted(mechanism, np.zeros(n, dtype=np.int64), offers, np.full(n, word), np.ones(n, dtype=np.int64)),
+        )
 
 
 def unbounded(terms: Terms) -> Terms:
