@@ -23,6 +23,8 @@ from pdqs.settlement import Payments, settle
 from pdqs.terms import Terms
 from pdqs.trade import Trade, trade
 
+from pdqs.audit import audit  # isort: skip  # last: the name pdqs.audit is the function, pdqs.audit.x still a module
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "Terms",
     "Trade",
     "answer",
+    "audit",
     "clear",
     "plan",
     "presets",
