@@ -53,7 +53,7 @@ class Output:
             self.say(title, style="bold")
         table = Table(box=None, header_style="cyan", collapse_padding=True, pad_edge=False)
         for i, name in enumerate(head):
-            table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+            table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
         for row in rows:
             table.add_row(*row)
         self._print(table)
