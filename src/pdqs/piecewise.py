@@ -161,7 +161,8 @@ def _assembled(panels: _Panels) -> Piecewise:
 def _edges(low: float, high: float, breaks: Sequence[float]) -> Floats:
     """First panels: ends, breaks, and a few in between that crowd toward low, where curves are steepest."""
     graded = low + (high - low) * np.array([0.0, 2.0**-8, 2.0**-4, 0.25, 0.5, 0.75, 1.0])
-    inside = [x for x in breaks if low < x < high]
+    # A break next to low (the smallest float above 0, say) would make a panel of no width.
+    inside = [x for x in breaks if low + np.spacing(high) < x < high]
     return np.unique(np.concatenate([graded, inside]))
 
 
