@@ -66,15 +66,15 @@ def test_a_deposit_asked_for_twice_with_one_key_moves_money_once(town: Town) -> 
 
 def test_a_key_used_for_another_amount_is_refused(town: Town) -> None:
     commands.deposit(town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=5), "one-key-01")
+    other = Transfer(user_id=town.consumer.user_id, amount_micros=6)
     with pytest.raises(ConflictError, match="used before"):
-        other = Transfer(user_id=town.consumer.user_id, amount_micros=6)
         commands.deposit(town.market, town.operator, other, "one-key-01")
 
 
 def test_what_is_paid_out_leaves_the_balance_and_no_more_than_it(town: Town) -> None:
     held = town.balance(town.consumer)
+    too_much = Transfer(user_id=town.consumer.user_id, amount_micros=held + 1)
     with pytest.raises(ConflictError, match="does not cover"):
-        too_much = Transfer(user_id=town.consumer.user_id, amount_micros=held + 1)
         commands.pay_out(town.market, town.operator, too_much, "pay-out-0001")
     commands.pay_out(
         town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=held), "pay-out-0002"

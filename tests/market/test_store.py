@@ -48,9 +48,14 @@ def test_the_comparison_of_tables_would_see_a_missing_column(database_url: str) 
 
 def test_a_transaction_that_fails_leaves_nothing(either_town: Town) -> None:
     row = {"user_id": "u_x", "role": "owner", "name": "x", "created_at_ms": 1}
-    with pytest.raises(RuntimeError), either_town.market.store.write() as connection:
-        connection.execute(users.insert(), row)
-        raise RuntimeError("the power goes")
+
+    def fail_halfway() -> None:
+        with either_town.market.store.write() as connection:
+            connection.execute(users.insert(), row)
+            raise RuntimeError("the power goes")
+
+    with pytest.raises(RuntimeError):
+        fail_halfway()
     with either_town.market.store.read() as connection:
         assert connection.execute(users.select().where(users.c.user_id == "u_x")).one_or_none() is None
 

@@ -1,0 +1,181 @@
+"""kill -9 at random moments of clearing and settling: after a restart the market must be as if nothing had happened.
+
+    python tests/market/killing.py --kills 100 --database sqlite --out docs/results/market/kills_sqlite.json
+
+For every kill: a copy of one and the same market, a process that clears (or settles) its round, a SIGKILL at a moment
+drawn uniformly from the time that an uninterrupted run takes (and a tenth more), a restart that keeps the deadlines as
+``pdqs serve`` does, and a comparison of every row of every table with those of the uninterrupted run. The clock is
+fixed, so the comparison is exact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from market.town import FakeClock, contents, found_town, new_database, postgres_server
+from pdqs.market import Market, commands
+from pdqs.market.schema import bids
+from pdqs.market.schema import reports as reports_table
+from pdqs.market.store import open_store
+
+STEPS = ("clear", "settle")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A market at the moment before a step, and how to copy it."""
+
+    step: str
+    round_id: str
+    now_ms: int
+    copy: Callable[[str], str]
+
+
+def prepared(url: str, step: str, owners: int) -> tuple[str, int]:
+    """Fill a database up to the moment before the step; gives the round and the hour."""
+    town = found_town(url)
+    town.add_owners(owners)
+    found = town.open_round()
+    rows = [
+        {"round_id": found.round_id, "owner_id": o.user_id, "bid_micros": 1000 * i % 10**6, "placed_at_ms": 1}
+        for i, o in enumerate(town.owners)
+    ]
+    with town.market.store.write() as connection:
+        connection.execute(bids.insert(), rows)
+    town.clock.advance(60)
+    if step == "settle":
+        cleared = commands.clear_round(town.market, town.operator, found.round_id)
+        sent = [
+            {"round_id": found.round_id, "owner_id": owner.user_id, "code": i % 2, "received_at_ms": 1}
+            for i, owner in enumerate(town.asked(cleared))
+        ]
+        with town.market.store.write() as connection:
+            connection.execute(reports_table.insert(), sent)
+        town.clock.advance(60)
+    town.market.store.close()
+    return found.round_id, town.clock()
+
+
+@contextmanager
+def scenes(database: str, owners: int) -> Iterator[list[Scene]]:
+    """One scene for each step, on the database asked for."""
+    with tempfile.TemporaryDirectory(prefix="pdqs-kills-") as directory:
+        if database == "sqlite":
+            yield [_sqlite_scene(Path(directory), step, owners) for step in STEPS]
+        else:
+            os.environ.setdefault("XDG_RUNTIME_DIR", directory)
+            with postgres_server() as server:
+                yield [_postgres_scene(server, step, owners) for step in STEPS]
+
+
+def _sqlite_scene(directory: Path, step: str, owners: int) -> Scene:
+    first = directory / f"{step}.db"
+    round_id, now_ms = prepared(f"sqlite:///{first}", step, owners)
+
+    def copy(name: str) -> str:
+        for old in directory.glob(f"{name}.db*"):
+            old.unlink()
+        shutil.copy(first, directory / f"{name}.db")
+        return f"sqlite:///{directory}/{name}.db"
+
+    return Scene(step, round_id, now_ms, copy)
+
+
+def _postgres_scene(server: str, step: str, owners: int) -> Scene:
+    round_id, now_ms = prepared(new_database(server, step), step, owners)
+    return Scene(step, round_id, now_ms, lambda name: new_database(server, name, template=step))
+
+
+def perform(url: str, scene: Scene) -> None:
+    """The step, as a server does it."""
+    market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
+    do = commands.clear_round if scene.step == "clear" else commands.settle_round
+    do(market, commands.THE_CLOCK, scene.round_id)
+    market.store.close()
+
+
+def started(url: str, scene: Scene) -> int:
+    """The step in a process of its own; gives its id."""
+    process = os.fork()
+    if process == 0:
+        perform(url, scene)
+        os._exit(0)
+    return process
+
+
+def restarted(url: str, scene: Scene) -> dict[str, list[tuple[object, ...]]]:
+    """The market after a restart: deadlines are kept, twice for good measure, and every row is read."""
+    market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
+    commands.advance_due(market)
+    commands.advance_due(market)
+    found = contents(market)
+    market.store.close()
+    return found
+
+
+def kill_runs(scene: Scene, kills: int, rng: random.Random) -> Counter[str]:
+    """Kill so often, and compare each time; counts how far the killed had come."""
+    url = scene.copy("whole")
+    began = time.monotonic()
+    os.waitpid(started(url, scene), 0)
+    took = time.monotonic() - began
+    expected = restarted(url, scene)
+    untouched = restarted_state(scene.copy("untouched"))
+    seen: Counter[str] = Counter()
+    for _ in range(kills):
+        url = scene.copy("killed")
+        process = started(url, scene)
+        time.sleep(rng.uniform(0, 1.1 * took))
+        os.kill(process, signal.SIGKILL)
+        _, status = os.waitpid(process, 0)
+        left = restarted_state(url)
+        seen["finished" if os.WIFEXITED(status) else "killed before" if left == untouched else "killed after"] += 1
+        assert left in (untouched, expected), "a half-done step was left behind"
+        assert restarted(url, scene) == expected, "the outcome differs from that of an uninterrupted run"
+    return seen
+
+
+def restarted_state(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """Every row as it lies, before anything is advanced."""
+    market = Market(store=open_store(url))
+    found = contents(market)
+    market.store.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100, help="for each step")
+    parser.add_argument("--owners", type=int, default=2000)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--seed", type=int, default=20261115)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    found: dict[str, object] = {"database": options.database, "owners": options.owners, "kills": {}}
+    with scenes(options.database, options.owners) as made:
+        found["kills"] = {scene.step: dict(kill_runs(scene, options.kills, rng)) for scene in made}
+    found["outcome"] = "every restart ended in exactly the rows of the uninterrupted run"
+    text = json.dumps(found, indent=2, sort_keys=True) + "\n"
+    if options.out:
+        options.out.write_text(text)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""A whole round over HTTP, with owners' own devices, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from market.town import FakeClock, plan
+from pdqs.market import Settings
+from pdqs.market.app import create_app
+from pdqs.market.client import MarketClient
+from pdqs.market.commands import first_operator
+from pdqs.market.errors import ConflictError, UnauthorizedError
+from pdqs.market.serving import served
+from pdqs.owner.client import OwnerClient
+from pdqs.owner.device import Device
+from pdqs.owner.ledger import Ledger
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def operator(database_url: str, clock: FakeClock) -> Iterator[MarketClient]:
+    """A served market, as its operator sees it."""
+    app = create_app(Settings(database_url=database_url), clock, ticking=False)
+    with served(app) as address, MarketClient.enter(address, first_operator(app.state.market).code) as client:
+        yield client
+
+
+def _enter(operator: MarketClient, role: str, name: str) -> MarketClient:
+    return MarketClient.enter(str(operator._http.base_url), operator.invite(role, name).code)  # type: ignore[arg-type]
+
+
+def test_a_round_over_http_ends_with_an_answer_and_balances_that_add_up(
+    operator: MarketClient, clock: FakeClock, tmp_path: Path
+) -> None:
+    address = str(operator._http.base_url).rstrip("/")
+    with _enter(operator, "consumer", "consumer") as consumer:
+        operator.deposit(consumer.me().user.user_id, 30_000_000)
+        found = consumer.open(consumer.draft(plan()).round_id)
+        owners = []
+        for i in range(12):
+            with OwnerClient(address) as stranger:
+                token = stranger.redeem(operator.invite("owner", f"owner {i}").code)
+            owners.append((OwnerClient(address, token), Device(market=address, ledger=Ledger(tmp_path / f"{i}.db"))))
+        for i, (client, device) in enumerate(owners):
+            (notice,) = client.notices()
+            client.send_bid(found.round_id, device.bid(notice, 30_000 * i).body)
+        clock.advance(60)
+        cleared = consumer.clear(found.round_id)
+        earned = 0
+        for i, (client, device) in enumerate(owners):
+            review = device.review(client.notice(found.round_id), client.offer(found.round_id))
+            if review.offer.q_numerator:
+                receipt = client.send_report(found.round_id, device.report(review, i % 2, now_ms=clock()).body)
+                earned += receipt.payment_micros
+        settled = consumer.settle(found.round_id)
+        answer = consumer.answer(found.round_id)
+        assert (settled.state, settled.reports) == ("settled", cleared.offers)
+        assert settled.paid_micros == earned == cleared.committed_micros <= found.plan.budget_micros
+        assert consumer.me().balance_micros == 30_000_000 - earned
+        assert sum(client.account().balance_micros for client, _ in owners) == earned
+        assert operator.trial_balance().balanced
+        assert answer.interval[0][0] <= answer.values[0] <= answer.interval[0][1]
+    for client, device in owners:
+        client.close()
+        device.ledger.close()
+
+
+def test_a_code_works_once_and_a_new_token_voids_the_old(operator: MarketClient) -> None:
+    invitation = operator.invite("owner", "someone")
+    address = str(operator._http.base_url)
+    with MarketClient.enter(address, invitation.code) as first:
+        assert first.me().user.name == "someone"
+        with pytest.raises(UnauthorizedError, match="one-time code"):
+            MarketClient.enter(address, invitation.code)
+        MarketClient.enter(address, operator.renew_code(invitation.user.user_id).code).close()
+        with pytest.raises(UnauthorizedError, match="replaced"):
+            first.me()
+
+
+def test_errors_come_back_as_what_they_were(operator: MarketClient) -> None:
+    with _enter(operator, "consumer", "poor") as consumer:
+        draft = consumer.draft(plan(), key="one-and-the-same")
+        assert consumer.draft(plan(), key="one-and-the-same") == draft
+        with pytest.raises(ConflictError, match="used before") as reused:
+            consumer.draft(plan(budget_micros=5), key="one-and-the-same")
+        assert reused.value.type == "idempotency-key-reused"
+        with pytest.raises(ConflictError) as poor:
+            consumer.open(draft.round_id)
+        assert poor.value.type == "insufficient-funds"

@@ -1,0 +1,292 @@
+"""A round from plan to answer, step by step, at the level of commands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdqs
+from market.town import Town, plan
+from pdqs.market import commands, queries
+from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
+from pdqs.market.messages import QueryMessage
+from pdqs.market.rounds import terms_of
+from pdqs.owner.messages import Bid, DomainMessage, Report
+from pdqs.privacy import Q_UNITS
+
+
+def test_opening_moves_the_budget_into_escrow_and_freezes_the_terms(town: Town) -> None:
+    before = town.balance(town.consumer)
+    found = town.open_round()
+    assert town.balance(town.consumer) == before - found.plan.budget_micros
+    assert found.escrow_micros == found.plan.budget_micros
+    (owner,) = town.add_owners(1)
+    notice = queries.notice(town.market, owner, found.round_id)
+    assert hashlib.sha256(notice.terms.encode()).hexdigest() == found.terms_hash == notice.terms_hash
+    document = json.loads(notice.terms)
+    assert document["terms"] == json.loads(terms_of(found.plan).canonical())
+    assert document["bids_close_at_ms"] == found.bids_close_at_ms
+    assert document["terms"]["contract"] == "on-report"
+
+
+def test_opening_twice_takes_the_budget_once(town: Town) -> None:
+    first = town.open_round()
+    town.clock.advance(1)
+    assert commands.open_round(town.market, town.consumer, first.round_id) == first
+
+
+def test_a_round_beyond_the_balance_cannot_be_opened(town: Town) -> None:
+    draft = commands.draft_round(town.market, town.consumer, plan(budget_micros=10**9), "a-big-round")
+    with pytest.raises(ConflictError, match="does not cover"):
+        commands.open_round(town.market, town.consumer, draft.round_id)
+    assert queries.round_by_id(town.market, town.consumer, draft.round_id).state == "draft"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"bid_low_micros": 5, "bid_high_micros": 5},
+        {"estimator": "unbiased"},
+        {"query": QueryMessage(kind="median", text="", domain=DomainMessage(kind="categories", labels=["a", "b"]))},
+        {"query": QueryMessage(kind="histogram", text="", domain=DomainMessage(kind="categories", labels=["a", "a"]))},
+        {"query": QueryMessage(kind="count", text="", domain=DomainMessage(kind="grid", size=3))},
+    ],
+)
+def test_a_plan_that_cannot_hold_is_refused_when_drafted(town: Town, changes: dict[str, Any]) -> None:
+    with pytest.raises(UnprocessableError):
+        commands.draft_round(town.market, town.consumer, plan(**changes), "a-bad-round")
+
+
+def test_offers_are_those_of_the_core_for_the_same_bids(either_town: Town) -> None:
+    owners = either_town.add_owners(30)
+    found = either_town.cleared_round()
+    offers = [queries.offer(either_town.market, owner, found.round_id) for owner in owners]
+    bids = [queries.bid(either_town.market, owner, found.round_id).bid_micros for owner in owners]
+    expected = pdqs.clear(np.array(bids) / 1e6, pdqs.Terms(query=pdqs.Count(found.plan.query.text), budget=20.0))
+    assert [offer.q_numerator for offer in offers] == (expected.q * Q_UNITS).astype(int).tolist()
+    assert [offer.payment_micros for offer in offers] == expected.payment_micros.tolist()
+    assert found.committed_micros == expected.spent_micros <= found.plan.budget_micros
+
+
+def test_settling_pays_those_who_reported_and_returns_the_rest(either_town: Town) -> None:
+    town = either_town
+    town.add_owners(30)
+    found = town.cleared_round()
+    asked = town.asked(found)
+    for owner in asked[:-2]:
+        town.report(owner, found, 1)
+    town.clock.advance(found.plan.report_seconds)
+    settled = commands.settle_round(town.market, town.consumer, found.round_id)
+    offers = {owner.user_id: queries.offer(town.market, owner, found.round_id) for owner in asked}
+    paid = sum(offers[owner.user_id].payment_micros for owner in asked[:-2])
+    assert settled.paid_micros == paid
+    assert town.balance(town.consumer) == 100_000_000 - paid
+    for owner in asked[:-2]:
+        assert town.balance(owner) == offers[owner.user_id].payment_micros
+    assert [town.balance(owner) for owner in asked[-2:]] == [0, 0]
+    assert town.balanced()
+    assert any("2 of 30 reports are missing" in warning for warning in _answer(town, found).warnings)
+
+
+def test_the_answer_is_the_cores_for_the_same_reports(town: Town) -> None:
+    owners = town.add_owners(40)
+    found = town.cleared_round()
+    terms = terms_of(found.plan)
+    bids = [queries.bid(town.market, owner, found.round_id).bid_micros / 1e6 for owner in owners]
+    offers = pdqs.clear(bids, terms)
+    asked = {owner.user_id for owner in town.asked(found)}
+    codes = [i % 2 for i in range(len(owners))]
+    for owner, code in zip(owners, codes, strict=True):
+        if owner.user_id in asked:
+            town.report(owner, found, code)
+    assert commands.advance_due(town.market) == [found.round_id]
+    expected = pdqs.answer(pdqs.received(codes, terms.question.domain), offers, terms)
+    answer = _answer(town, found)
+    assert answer.values == [pytest.approx(expected.value)]
+    assert answer.interval == [pytest.approx(list(expected.interval))]
+    assert answer.reports == len(asked)
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "rows"),
+    [
+        ("median", DomainMessage(kind="grid", start=20.0, step=10.0, size=5), 1),
+        ("mean", DomainMessage(kind="grid", start=0.0, step=1.0, size=11), 1),
+        ("quantile", DomainMessage(kind="grid", start=0.0, step=1.0, size=4), 1),
+        ("histogram", DomainMessage(kind="categories", labels=["tea", "coffee", "water"], size=3), 3),
+    ],
+)
+def test_every_kind_of_query_is_answered(town: Town, kind: Any, domain: DomainMessage, rows: int) -> None:
+    town.add_owners(25)
+    found = town.cleared_round(query=QueryMessage(kind=kind, text="How much?", domain=domain, p=0.25))
+    for place, owner in enumerate(town.asked(found)):
+        town.report(owner, found, place % domain.size)
+    commands.settle_round(town.market, town.consumer, found.round_id)
+    answer = _answer(town, found)
+    assert len(answer.values) == len(answer.interval) == len(answer.labels) == rows
+    assert town.balanced()
+
+
+def test_too_few_bids_cancel_the_round_and_return_the_escrow(town: Town) -> None:
+    town.add_owners(3)
+    found = town.cleared_round(minimum_owners=4)
+    assert (found.state, found.reason) == ("cancelled", "3 owners bid, and the round needs 4")
+    assert town.balance(town.consumer) == 100_000_000
+    assert town.balanced()
+
+
+def test_cancelling_returns_the_escrow_once(town: Town) -> None:
+    found = town.open_round()
+    commands.cancel_round(town.market, town.consumer, found.round_id)
+    assert commands.cancel_round(town.market, town.operator, found.round_id).state == "cancelled"
+    assert town.balance(town.consumer) == 100_000_000
+
+
+def test_a_cleared_round_cannot_be_cancelled(town: Town) -> None:
+    town.add_owners(5)
+    found = town.cleared_round()
+    with pytest.raises(ConflictError, match="cannot be cancelled"):
+        commands.cancel_round(town.market, town.consumer, found.round_id)
+
+
+def test_bids_are_taken_until_the_deadline_and_not_at_it(town: Town) -> None:
+    first, second = town.add_owners(2)
+    found = town.open_round()
+    town.clock.now_ms = found.bids_close_at_ms - 1
+    town.bid(first, found, 1)
+    town.clock.now_ms = found.bids_close_at_ms
+    with pytest.raises(ConflictError, match="closed"):
+        town.bid(second, found, 1)
+    town.bid(first, found, 1)  # an acknowledged bid is acknowledged again, whatever the hour
+
+
+def test_clearing_waits_for_the_deadline(town: Town) -> None:
+    found = town.open_round()
+    town.clock.now_ms = found.bids_close_at_ms - 1
+    with pytest.raises(ConflictError, match="bids close"):
+        commands.clear_round(town.market, town.operator, found.round_id)
+
+
+def test_a_bid_stands(town: Town) -> None:
+    (owner,) = town.add_owners(1)
+    found = town.open_round()
+    town.bid(owner, found, 7)
+    with pytest.raises(ConflictError, match="stands"):
+        town.bid(owner, found, 8)
+    assert queries.bid(town.market, owner, found.round_id).bid_micros == 7
+
+
+def test_a_bid_for_other_terms_or_outside_the_range_is_refused(town: Town) -> None:
+    (owner,) = town.add_owners(1)
+    found = town.open_round()
+    with pytest.raises(ConflictError, match="other terms"):
+        commands.place_bid(town.market, owner, found.round_id, Bid(terms_hash="0" * 64, bid_micros=1))
+    with pytest.raises(UnprocessableError, match="lie from 0 to 1000000"):
+        town.bid(owner, found, 1_000_001)
+
+
+def test_a_report_stands_and_is_taken_until_its_deadline(town: Town) -> None:
+    town.add_owners(10)
+    found = town.cleared_round()
+    first, second = town.asked(found)[:2]
+    town.report(first, found, 1)
+    with pytest.raises(ConflictError, match="stands"):
+        town.report(first, found, 0)
+    town.clock.now_ms = found.reports_close_at_ms
+    with pytest.raises(ConflictError, match="closed"):
+        town.report(second, found, 1)
+    town.report(first, found, 1)  # resent bytes get their receipt, whatever the hour
+
+
+def test_an_owner_who_was_asked_nothing_cannot_report(town: Town) -> None:
+    town.add_owners(30)
+    found = town.cleared_round()
+    asked = {owner.user_id for owner in town.asked(found)}
+    left_out = next(owner for owner in town.owners if owner.user_id not in asked)
+    with pytest.raises(ConflictError, match="no offer"):
+        town.report(left_out, found, 1)
+
+
+def test_a_report_outside_the_domain_or_for_other_terms_is_refused(town: Town) -> None:
+    town.add_owners(10)
+    found = town.cleared_round()
+    owner = town.asked(found)[0]
+    with pytest.raises(UnprocessableError, match="0 to 1"):
+        town.report(owner, found, 2)
+    with pytest.raises(ConflictError, match="other terms"):
+        commands.submit_report(town.market, owner, found.round_id, Report(terms_hash="0" * 64, code=1))
+
+
+def test_a_budget_that_buys_nothing_still_ends_well(town: Town) -> None:
+    town.add_owners(3)
+    found = town.cleared_round(budget_micros=1, bid_low_micros=900_000)
+    assert (found.state, found.offers, found.forecast_half_width) == ("reporting", 0, None)
+    assert commands.advance_due(town.market) == [found.round_id]
+    assert town.balance(town.consumer) == 100_000_000
+    assert any("too little" in warning for warning in _answer(town, found).warnings)
+
+
+def test_settling_waits_for_reports_that_may_still_come(town: Town) -> None:
+    town.add_owners(10)
+    found = town.cleared_round()
+    with pytest.raises(ConflictError, match="reports close"):
+        commands.settle_round(town.market, town.consumer, found.round_id)
+    assert commands.advance_due(town.market) == []
+
+
+def test_the_clock_clears_and_settles_what_is_due(town: Town) -> None:
+    town.add_owners(5)
+    found = town.open_round()
+    town.bid_all(found)
+    assert commands.advance_due(town.market) == []
+    town.clock.advance(60)
+    assert commands.advance_due(town.market) == [found.round_id]
+    town.clock.advance(60)
+    assert commands.advance_due(town.market) == [found.round_id]
+    assert queries.round_by_id(town.market, town.consumer, found.round_id).state == "settled"
+
+
+def test_terms_that_are_no_longer_those_frozen_are_not_cleared(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    town.add_owners(3)
+    found = town.open_round()
+    town.bid_all(found)
+    town.clock.advance(60)
+    monkeypatch.setattr(pdqs.Terms, "canonical", lambda _self: '{"another":"form"}')
+    with pytest.raises(AssertionError, match="not those frozen"):
+        commands.clear_round(town.market, town.operator, found.round_id)
+
+
+def test_lists_of_rounds_come_newest_first_and_page_by_page(town: Town) -> None:
+    made = []
+    for i in range(5):
+        town.clock.advance(1)
+        made.append(commands.draft_round(town.market, town.consumer, plan(), f"draft-no-{i}").round_id)
+    first = queries.rounds_page(town.market, town.consumer, None, None, 3)
+    rest = queries.rounds_page(town.market, town.operator, "draft", first.next, 3)
+    assert [found.round_id for found in [*first.items, *rest.items]] == made[::-1]
+    assert rest.next is None
+    with pytest.raises(MarketError, match="page before"):
+        queries.rounds_page(town.market, town.consumer, None, "nonsense", 3)
+
+
+def test_a_forecast_says_what_the_core_plans(town: Town) -> None:
+    from pdqs.market.messages import ForecastRequest
+
+    found = queries.forecast(town.consumer, ForecastRequest(plan=plan(), owners=200))
+    assert found.half_width == pytest.approx(pdqs.plan(terms_of(plan()), owners=200).half_width)
+    widths = [point.half_width for point in found.curve if point.half_width is not None]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_there_is_no_answer_before_the_end(town: Town) -> None:
+    found = town.open_round()
+    with pytest.raises(NotFoundError, match="no answer yet"):
+        _answer(town, found)
+
+
+def _answer(town: Town, found: Any) -> Any:
+    return queries.answer(town.market, town.consumer, found.round_id)

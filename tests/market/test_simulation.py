@@ -1,0 +1,192 @@
+"""Random operations by many parties under a fake clock, against a model kept in plain Python.
+
+Whatever is done, in whatever order: the ledger balances, no bid is taken after the deadline, no report counts twice, no
+acknowledged bid is lost, and nobody is paid but by an offer she reported on.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from market.town import Town, found_town, plan
+from pdqs.market import commands, queries
+from pdqs.market.errors import MarketError
+from pdqs.owner.messages import Bid, Report
+
+OWNERS = 4
+
+
+class MarketMachine(RuleBasedStateMachine):
+    """A market, and what it must remember."""
+
+    rounds = Bundle("rounds")
+
+    @initialize()
+    def begin(self) -> None:
+        memory = Path("/dev/shm")  # what is tested is order, not the disk
+        self.directory = tempfile.TemporaryDirectory(prefix="pdqs-town-", dir=memory if memory.is_dir() else None)
+        self.town: Town = found_town(f"sqlite:///{Path(self.directory.name)}/market.db", money_micros=50_000_000)
+        self.town.add_owners(OWNERS)
+        self.deposited = 50_000_000
+        self.acknowledged_bids: dict[tuple[str, str], int] = {}
+        self.acknowledged_reports: dict[tuple[str, str], int] = {}
+        self.keys = 0
+
+    def teardown(self) -> None:
+        if hasattr(self, "town"):
+            self.town.market.store.close()
+            self.directory.cleanup()
+
+    def _tried(self, attempt: Callable[[], Any]) -> Any:
+        """What came of it, or nothing when the market said no (its right, as long as the invariants hold)."""
+        try:
+            return attempt()
+        except MarketError:
+            return None
+
+    @rule(target=rounds, budget=st.integers(1, 8_000_000), minimum=st.integers(2, 4))
+    def draft(self, budget: int, minimum: int) -> str:
+        self.keys += 1
+        made = plan(budget_micros=budget, minimum_owners=minimum, bid_seconds=10, report_seconds=10)
+        return commands.draft_round(self.town.market, self.town.consumer, made, f"round-{self.keys:04}").round_id
+
+    @rule(round_id=rounds)
+    def open(self, round_id: str) -> None:
+        self._tried(lambda: commands.open_round(self.town.market, self.town.consumer, round_id))
+
+    @rule(round_id=rounds, owner=st.integers(0, OWNERS - 1), bid_micros=st.integers(0, 1_000_000))
+    def bid(self, round_id: str, owner: int, bid_micros: int) -> None:
+        user, now = self.town.owners[owner], self.town.clock()
+        found = queries.round_by_id(self.town.market, self.town.operator, round_id)
+        message = Bid(terms_hash=found.terms_hash or "0" * 64, bid_micros=bid_micros)
+        receipt = self._tried(lambda: commands.place_bid(self.town.market, user, round_id, message))
+        if receipt is None:
+            return
+        first = self.acknowledged_bids.setdefault((round_id, user.user_id), bid_micros)
+        assert receipt.bid_micros == first == bid_micros
+        assert receipt.placed_at_ms < found.bids_close_at_ms
+        if receipt.placed_at_ms == now:
+            assert found.state == "open"
+
+    @rule(target=rounds, budget=st.integers(1_000_000, 8_000_000), bidders=st.integers(2, OWNERS))
+    def draft_open_and_bid(self, budget: int, bidders: int) -> str:
+        round_id = self.draft(budget, 2)
+        self.open(round_id)
+        for owner in range(bidders):
+            self.bid(round_id, owner, 100_000 * owner)
+        return round_id
+
+    @rule(round_id=rounds, reporters=st.integers(0, OWNERS))
+    def run_out(self, round_id: str, reporters: int) -> None:
+        self.wait(10)
+        self.clear(round_id)
+        for owner in range(reporters):
+            self.report(round_id, owner, 1)
+        self.wait(10)
+        self.settle(round_id)
+
+    @rule(round_id=rounds)
+    def clear(self, round_id: str) -> None:
+        before = queries.round_by_id(self.town.market, self.town.operator, round_id)
+        done = self._tried(lambda: commands.clear_round(self.town.market, self.town.operator, round_id))
+        if done is not None and before.state == "open":
+            assert self.town.clock() >= before.bids_close_at_ms
+            assert done.bids == sum(key[0] == round_id for key in self.acknowledged_bids)
+            assert done.committed_micros <= done.plan.budget_micros
+
+    @rule(round_id=rounds, owner=st.integers(0, OWNERS - 1), code=st.integers(0, 1))
+    def report(self, round_id: str, owner: int, code: int) -> None:
+        user = self.town.owners[owner]
+        found = queries.round_by_id(self.town.market, self.town.operator, round_id)
+        message = Report(terms_hash=found.terms_hash or "0" * 64, code=code)
+        receipt = self._tried(lambda: commands.submit_report(self.town.market, user, round_id, message))
+        if receipt is not None:
+            assert self.acknowledged_reports.setdefault((round_id, user.user_id), code) == code
+
+    @rule(round_id=rounds)
+    def settle(self, round_id: str) -> None:
+        self._tried(lambda: commands.settle_round(self.town.market, self.town.consumer, round_id))
+
+    @rule(round_id=rounds)
+    def cancel(self, round_id: str) -> None:
+        self._tried(lambda: commands.cancel_round(self.town.market, self.town.consumer, round_id))
+
+    @rule(seconds=st.integers(1, 15))
+    def wait(self, seconds: int) -> None:
+        self.town.clock.advance(seconds)
+
+    @rule()
+    def tick(self) -> None:
+        commands.advance_due(self.town.market)
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, "town"))
+    def money_is_neither_made_nor_lost(self) -> None:
+        books = queries.trial_balance(self.town.market, self.town.operator)
+        assert books.balanced
+        held = {line.account: line.balance_micros for line in books.lines}
+        assert held["consumer"] + held["owner"] + held["escrow"] == self.deposited
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, "town"))
+    def every_acknowledged_bid_and_report_is_there_once(self) -> None:
+        found = queries.rounds_page(self.town.market, self.town.operator, None, None, 200).items
+        for one in found:
+            assert one.bids == sum(key[0] == one.round_id for key in self.acknowledged_bids)
+            assert one.reports == sum(key[0] == one.round_id for key in self.acknowledged_reports)
+        for (round_id, owner), bid_micros in self.acknowledged_bids.items():
+            user = next(user for user in self.town.owners if user.user_id == owner)
+            assert queries.bid(self.town.market, user, round_id).bid_micros == bid_micros
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, "town"))
+    def owners_earn_exactly_the_offers_they_reported_on(self) -> None:
+        settled = queries.rounds_page(self.town.market, self.town.operator, "settled", None, 200).items
+        for user in self.town.owners:
+            earned = sum(
+                queries.offer(self.town.market, user, one.round_id).payment_micros
+                for one in settled
+                if (one.round_id, user.user_id) in self.acknowledged_reports
+            )
+            assert self.town.balance(user) == earned
+
+
+_EFFORT = settings(max_examples=10, stateful_step_count=25, phases=[Phase.generate], report_multiple_bugs=False)
+_SEARCH = settings(_EFFORT, max_examples=30)
+
+
+def test_no_order_of_operations_breaks_the_market() -> None:
+    run_state_machine_as_test(MarketMachine, settings=_EFFORT)
+
+
+def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "_refuse_bid", lambda _row, _bid, _now: None)
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(MarketMachine, settings=_SEARCH)
+
+
+def test_a_market_that_pays_without_a_report_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = commands.outcome_of
+
+    def generous(*args: Any, codes: Any, **more: Any) -> Any:
+        return honest(*args, codes=[0 for _ in codes], **more)
+
+    monkeypatch.setattr(commands, "outcome_of", generous)
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(MarketMachine, settings=_SEARCH)
