@@ -87,7 +87,7 @@ def test_an_honest_round_passes_every_measurement() -> None:
 def test_a_payment_one_micro_unit_short_breaks_rationality() -> None:
     done = one_round()
     owner = int(np.argmax(done.offers.bids * (done.offers.q > 0)))
-    load = done.terms.contract_terms.load(done.offers.q, 2)
+    load = done.terms.setting.load(done.offers.q)
     least = int(np.ceil(done.offers.bids[owner] * load[owner] * 1e6))
     for micros, kept in ((least, True), (least - 1, False)):
         offered = done.offers.payment_micros.copy()

@@ -1,7 +1,7 @@
 """The four promises of a mechanism, measured in a second or two (`pdqs audit` measures them in earnest).
 
 IC   no lie gains: owners of a market of 60 bid otherwise, and are no more than one micro-unit better off.
-IR   nobody loses: every owner is paid at least her price for the privacy she really loses, on whole micro-units.
+IR   nobody loses: every owner is paid at least her price for what the terms say she sells, on whole micro-units.
 BF   the budget holds: what is offered, and what is paid in every round that was run.
 LDP  the broker learns no more than stated: the payment does not show the coin, and the loss stated is the true one.
 """
@@ -15,9 +15,9 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing import apply, calibrate, clear, summarise
+from pdqs.audit.mechanism import SHIPPED, Deal
+from pdqs.clearing import clear
 from pdqs.money import MICROS_PER_UNIT
-from pdqs.offers import Offers
 from pdqs.privacy import epsilon
 from pdqs.terms import Terms
 from pdqs.trade import Trade
@@ -64,31 +64,17 @@ def _gains(bids: Floats, terms: Terms) -> Iterator[float]:
     suspects = {0, margin // 2, margin, min(margin + 1, bids.size - 1), min(margin + 6, bids.size - 1), bids.size - 1}
     for owner in sorted(suspects):
         price = float(bids[owner])
-        honest = _utility(price, offers, owner, terms)
-        for lie in {low, 0.5 * (low + price), bids[margin] - hair, bids[margin] + hair, 0.5 * (price + high)}:
+        honest = Deal(q=float(offers.q[owner]), payment_micros=int(offers.payment_micros[owner]))
+        for lie in (low, 0.5 * (low + price), bids[margin] - hair, bids[margin] + hair, 0.5 * (price + high)):
             told = bids.copy()
             told[owner] = min(max(float(lie), low), high)
-            yield _utility(price, *_offer_to(owner, told, terms), terms) - honest
-
-
-def _offer_to(owner: int, bids: Floats, terms: Terms) -> tuple[Offers, int]:
-    """The market cleared anew, and where to look in it; the ladder can be asked after one owner alone."""
-    if terms.clearing != "ladder":
-        return clear(bids, terms), owner
-    own = bids[owner : owner + 1]
-    return apply(own, calibrate(summarise(bids, *terms.bid_range), terms, bids=own), terms), 0
-
-
-def _utility(price: float, offers: Offers, owner: int, terms: Terms) -> float:
-    """Payment less price times load, in micro-units; the load is of the domain as it really is."""
-    load = float(terms.contract_terms.load(offers.q[owner], offers.domain.size))
-    return float(offers.payment_micros[owner]) - price * load * MICROS_PER_UNIT
+            yield SHIPPED.deal(told, owner, terms).utility_micros(price, terms) - honest.utility_micros(price, terms)
 
 
 def rational(done: Trade) -> Promise:
-    """Every owner's price for her true load, rounded up to micro-units, against what she is paid."""
-    offers, terms = done.offers, done.terms
-    costs = offers.bids * terms.contract_terms.load(offers.q, offers.domain.size) * MICROS_PER_UNIT
+    """Every owner's price for her load, rounded up to micro-units, against what she is paid."""
+    offers = done.offers
+    costs = offers.bids * done.terms.setting.load(offers.q) * MICROS_PER_UNIT
     short = np.ceil(costs * (1.0 - _ULPS)).astype(np.int64) - offers.payment_micros
     losers = int(np.count_nonzero(short > 0))
     if losers:
