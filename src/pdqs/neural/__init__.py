@@ -14,6 +14,14 @@
 ``released=False`` is the paper's text, ``released=True`` its authors' code; ``options=Recipe(...)`` mixes the two.
 ``progress`` is called every 250 steps with a :class:`Moment`. The same config gives the same weights. Training needs
 the extra ``neural`` (JAX); the rules it gives are NumPy only.
+
+**Sound.** ``learn(past_bids)`` gives a :class:`Learned` rule that never reads the bids it prices: cleared by the ladder
+it is truthful, rational and within budget for any number of owners and any budget::
+
+    rule = neural.learn(past_bids)                    # for sum q^2; LearnConfig says what else it can be
+    terms = pdqs.Terms(query=..., budget=500.0, rule=rule)
+
+``save`` and ``load`` keep rules in files that are read without JAX.
 """
 
 from __future__ import annotations
@@ -21,7 +29,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdqs.errors import MissingExtraError
-from pdqs.neural.config import PRINTED, RELEASED, NpqmConfig, Recipe
+from pdqs.neural.checkpoint import Checkpoint, load, load_training, save, save_training
+from pdqs.neural.config import PRINTED, RELEASED, LearnConfig, NpqmConfig, Recipe
+from pdqs.neural.curves import Learned, LearnedPrice
 from pdqs.neural.rules import Logistic, Nets, Npqm
 from pdqs.types import Column
 
@@ -31,6 +41,10 @@ if TYPE_CHECKING:
 __all__ = [
     "PRINTED",
     "RELEASED",
+    "Checkpoint",
+    "LearnConfig",
+    "Learned",
+    "LearnedPrice",
     "Logistic",
     "Moment",
     "Nets",
@@ -39,6 +53,11 @@ __all__ = [
     "Recipe",
     "Saved",
     "Trained",
+    "learn",
+    "load",
+    "load_training",
+    "save",
+    "save_training",
     "train",
 ]
 
@@ -74,3 +93,9 @@ def train(config: NpqmConfig, training_bids: Column | None = None, **more: Any) 
     """
     trained: tuple[Trained, ...] = _part("training").train(config, training_bids, **more)
     return trained
+
+
+def learn(past_bids: Column, config: LearnConfig | None = None, **more: Any) -> Learned:
+    """A sound rule from bids of earlier rounds. Keyword: ``progress``, called every 100 steps."""
+    rule: Learned = _part("learning").learn(past_bids, config or LearnConfig(), **more)
+    return rule

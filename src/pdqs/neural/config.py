@@ -1,4 +1,4 @@
-"""What a training of NPQM is told: the market it is for, and the recipe it follows."""
+"""What a training is told: the market it is for, and the recipe it follows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from pdqs.errors import TermsError
+from pdqs.privacy import contract_named, q_of_epsilon
+from pdqs.rules.base import DEFAULT_EPSILON_MAX, Setting
 
 KEPT = ("accepted", "largest", "mean", "every")
 
@@ -88,27 +92,89 @@ class NpqmConfig:
     options: Recipe | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("owners", 2),
-            ("vectors", 1),
-            ("steps", 1),
-            ("hidden", 1),
-            ("nodes", 2),
-            ("path_nodes", 2),
-        ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise TermsError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        if not self.budgets:
-            raise TermsError("budgets must name at least one budget")
-        for budget in self.budgets:
-            if not (math.isfinite(budget) and budget > 0):
-                raise TermsError(f"a budget to train for must be above 0 and finite, got {budget}")
-        low, high = self.bid_range
-        if not (math.isfinite(low) and math.isfinite(high) and 0 <= low < high):
-            raise TermsError(f"bid_range needs 0 <= low < high, both finite, got {low:g} to {high:g}")
+        refuse_counts(
+            self, (("owners", 2), ("vectors", 1), ("steps", 1), ("hidden", 1), ("nodes", 2), ("path_nodes", 2))
+        )
+        refuse_budgets(self.budgets)
+        refuse_range(self.bid_range)
 
     @property
     def recipe(self) -> Recipe:
         """The options given, or the printed or released ones."""
         return self.options or (RELEASED if self.released else PRINTED)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnConfig:
+    """How a sound rule is learned: what for, what shape, and for which market.
+
+    ``objective``: ``information`` (sum q^2) or ``ppem`` (the paper's sum q eps). ``curve``: ``spline`` (a falling
+    broken line of ``knots`` pieces) or ``logistic`` (a straight line, as in the paper). ``link``: ``response`` (the
+    optimal rule's, for information) or ``sigmoid``. ``budgets`` are per owner; the rule is learned for all of them at
+    once and serves every other.
+    """
+
+    objective: str = "information"
+    curve: str = "spline"
+    link: str = "response"
+    contract: str = "on-report"
+    bid_range: tuple[float, float] = (0.0, 1.0)
+    epsilon_max: float = DEFAULT_EPSILON_MAX
+    domain_size: int = 2
+    budgets: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+    knots: int = 24
+    steps: int = 1500
+    rate: float = 0.05
+
+    def __post_init__(self) -> None:
+        refuse_unknown("objective", self.objective, ("information", "ppem"))
+        refuse_unknown("curve", self.curve, ("spline", "logistic"))
+        refuse_unknown("link", self.link, ("response", "sigmoid"))
+        if self.objective == "ppem" and self.link == "response":
+            raise TermsError("objective 'ppem' needs link 'sigmoid': the response link is that of information")
+        refuse_counts(self, (("knots", 2), ("steps", 1), ("domain_size", 2)))
+        refuse_range(self.bid_range)
+        ceiling = self.bid_range[1] * float(self.setting.load(np.asarray(self.setting.q_max)))
+        refuse_budgets(self.budgets, ceiling)
+
+    @property
+    def setting(self) -> Setting:
+        """The market's public facts."""
+        cap = float(q_of_epsilon(np.asarray(self.epsilon_max), self.domain_size))
+        low, high = self.bid_range
+        return Setting(
+            low=low, high=high, domain_size=self.domain_size, contract=contract_named(self.contract), q_max=cap
+        )
+
+
+def refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
+    """One of the known words, or a sentence that lists them."""
+    if value not in known:
+        raise TermsError(f"unknown {name} {value!r}: choose one of {', '.join(known)}")
+
+
+def refuse_counts(config: object, least: tuple[tuple[str, int], ...]) -> None:
+    """Whole numbers that are large enough."""
+    for name, smallest in least:
+        value = getattr(config, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+            raise TermsError(f"{name} must be a whole number of at least {smallest}, got {value!r}")
+
+
+def refuse_range(bid_range: tuple[float, float]) -> None:
+    """A range of bids."""
+    low, high = bid_range
+    if not (math.isfinite(low) and math.isfinite(high) and 0 <= low < high):
+        raise TermsError(f"bid_range needs 0 <= low < high, both finite, got {low:g} to {high:g}")
+
+
+def refuse_budgets(budgets: tuple[float, ...], ceiling: float = math.inf) -> None:
+    """Budgets that can be trained for."""
+    if not budgets:
+        raise TermsError("budgets must name at least one budget")
+    for budget in budgets:
+        if not (math.isfinite(budget) and budget > 0):
+            raise TermsError(f"a budget to train for must be above 0 and finite, got {budget}")
+        if budget >= ceiling:
+            raise TermsError(f"a budget of {budget:g} an owner buys everything there is: {ceiling:.4g} does already")

@@ -1,0 +1,101 @@
+"""NPQM as printed and as released on the Customers count query: error, overspending and gains from lying on fresh bids.
+
+    python benchmarks/neural_npqm.py --seeds 1 2 3 --out docs/results/neural
+
+Trains n = 2240 for budgets 0.1n ... 0.9n with each seed, then asks 100 queries with fresh U(0, 1) bids per budget and
+kept rule. Writes npqm.json after every training, and goes on from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pdqs
+from pdqs import neural
+
+OWNERS, ONES, QUERIES = 2240, 21, 100
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+RELEASED_FIGURES = {0.1: (38.5, 39.6), 0.3: (32.2, 33.1), 0.5: (23.7, 23.9), 0.7: (14.1, 15.5), 0.9: (10.1, 11.2)}
+
+
+def largest_gain(bids: Any, terms: pdqs.Terms, rng: np.random.Generator, owners: int = 8) -> float:
+    """The most that one of a few owners gains by one of 24 lies, over the mean payment."""
+
+    def utility(stated: Any, owner: int, price: float) -> float:
+        offers = pdqs.clear(stated, terms)
+        return float(offers.payment[owner] - price * terms.setting.load(offers.q[owner]))
+
+    gain = 0.0
+    for owner in rng.integers(bids.size, size=owners):
+        honest = utility(bids, owner, bids[owner])
+        for lie in (np.arange(24) + 0.5) / 24:
+            stated = bids.copy()
+            stated[owner] = lie
+            gain = max(gain, utility(stated, owner, bids[owner]) - honest)
+    return gain / float(pdqs.clear(bids, terms).payment.mean())
+
+
+def measured(rule: neural.Npqm, budget: float, rng: np.random.Generator) -> dict[str, float]:
+    """What a rule does on fresh bids."""
+    terms = pdqs.presets.npqm(query=pdqs.Count(), budget=budget, rule=rule)
+    values = np.zeros(OWNERS, dtype=bool)
+    values[:ONES] = True
+    errors, spent = [], []
+    for _ in range(QUERIES):
+        trade = pdqs.trade(rng.permutation(values), rng.random(OWNERS), terms, rng)
+        errors.append(abs(trade.answer.value - ONES) / ONES)
+        spent.append(trade.offers.spent / budget)
+    return {
+        "error": float(np.mean(errors)),
+        "spent_mean": float(np.mean(spent)),
+        "spent_worst": float(np.max(spent)),
+        "overspent_share": float(np.mean(np.array(spent) > 1)),
+        "gain_from_lying": largest_gain(rng.random(OWNERS), terms, rng),
+    }
+
+
+def rows_of(seed: int, form: str) -> list[dict[str, Any]]:
+    """One training and what each of its kept rules does."""
+    budgets = tuple(share * OWNERS for share in SHARES)
+    start = time.process_time()
+    trained = neural.train(neural.NpqmConfig(owners=OWNERS, budgets=budgets, released=form == "released", seed=seed))
+    seconds = round(time.process_time() - start, 1)
+    rows = []
+    for share, model in zip(SHARES, trained, strict=True):
+        rng = np.random.default_rng([seed, round(10 * share)])
+        kept = {name: measured(rule, model.budget, rng) for name, rule in model.rules.items()}
+        line = {"seed": seed, "form": form, "budget": share, "warnings": list(model.warnings)}
+        rows.append({**line, "training_cpu_seconds": seconds, "kept": kept or "NO ANSWER"})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def campaign(seeds: list[int], out: Path) -> None:
+    """Everything that npqm.json does not hold yet."""
+    held = out / "npqm.json"
+    rows: list[dict[str, Any]] = json.loads(held.read_text())["rows"] if held.exists() else []
+    done = {(row["seed"], row["form"]) for row in rows}
+    for form in ("released", "printed"):
+        for seed in seeds:
+            if (seed, form) not in done:
+                rows += rows_of(seed, form)
+                part = out / "npqm.json.part"
+                part.write_text(
+                    json.dumps({"owners": OWNERS, "ones": ONES, "queries": QUERIES, "rows": rows}, indent=1)
+                )
+                os.replace(part, held)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--out", type=Path, default=Path("docs/results/neural"))
+    arguments = parser.parse_args()
+    campaign(arguments.seeds, arguments.out)
