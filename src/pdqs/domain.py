@@ -90,6 +90,10 @@ class Domain:
         """
         if self.kind == "categories":
             return self._encode_labels(values, column)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "bui" and self.step == 1 and self.start % 1 == 0:
+            whole = values.astype(np.int64) - int(self.start)
+            if not whole.size or (whole.min() >= 0 and whole.max() < self.size):
+                return whole
         numbers = columns.numbers(values, column=column)
         position = (numbers - self.start) / self.step
         codes = np.rint(position)

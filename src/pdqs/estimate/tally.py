@@ -13,7 +13,7 @@ import numpy as np
 
 from pdqs.offers import Offers
 from pdqs.randomiser import Reports
-from pdqs.types import Floats, Integers
+from pdqs.types import Booleans, Floats, Integers
 
 FRACTION_BITS = 62  # for sums of figures in [0, 1]
 _LEAST_Q = 2.0**-16
@@ -86,43 +86,96 @@ class Tally:
 def tally(reports: Reports, offers: Offers) -> Tally:
     """Add up a batch of reports."""
     assert len(reports) == len(offers), "reports and offers of different markets"
-    k = offers.domain.size
-    q, codes = offers.q[reports.arrived], reports.codes[reports.arrived]
-    some = q >= _LEAST_Q
-    heard, heard_codes = q[some], codes[some]
-    squares = heard * heard
-    return Tally(
-        domain_size=k,
-        owners=len(offers),
-        reports=int(codes.size),
-        heard=int(heard.size),
-        powers=tuple(exact_sum(p, FRACTION_BITS) for p in (heard, squares, squares * heard, squares * squares)),
-        inverses=tuple(exact_sum(p, _INVERSE_BITS) for p in (1.0 / heard, 1.0 / squares)),
-        counts=np.bincount(codes, minlength=k).astype(np.int64),
-        weights=_exact_sums(heard, heard_codes, k, FRACTION_BITS),
-        lifts=_exact_sums(1.0 / heard, heard_codes, k, _INVERSE_BITS),
-        squared_lifts=_exact_sums(1.0 / squares, heard_codes, k, _INVERSE_BITS),
-    )
+    sums = _Sums(offers.domain.size)
+    rows = min(max(_BATCH, offers.domain.size), 2**20)
+    for start in range(0, len(offers), rows):
+        part = slice(start, start + rows)
+        sums.add(offers.q[part], reports.codes[part], reports.arrived[part])
+    return sums.tally(len(offers))
+
+
+_BATCH = 2**15  # a dozen columns of this many stay in a core's cache
+
+
+class _Sums:
+    """A tally in the making."""
+
+    def __init__(self, domain_size: int) -> None:
+        self.counts = np.zeros(domain_size, dtype=np.int64)
+        self.heard = 0
+        self.higher_powers = [0, 0, 0]
+        self.weights, self.lifts, self.squared_lifts = (_SumsByCode(domain_size) for _ in range(3))
+
+    def add(self, q: Floats, codes: Integers, arrived: Booleans) -> None:
+        if not arrived.all():
+            q, codes = q[arrived], codes[arrived]
+        self.counts += np.bincount(codes, minlength=self.counts.size)
+        some = q >= _LEAST_Q
+        if not some.all():
+            q, codes = q[some], codes[some]
+        self.heard += int(q.size)
+        squares = q * q
+        for j, power in enumerate((squares, squares * q, squares * squares)):
+            self.higher_powers[j] += exact_sum(power, FRACTION_BITS)
+        self.weights.add(q * 2.0**FRACTION_BITS, codes)
+        self.lifts.add(1.0 / q * 2.0**_INVERSE_BITS, codes)
+        self.squared_lifts.add(1.0 / squares * 2.0**_INVERSE_BITS, codes)
+
+    def tally(self, owners: int) -> Tally:
+        weights, lifts, squared_lifts = (sums.totals() for sums in (self.weights, self.lifts, self.squared_lifts))
+        return Tally(
+            domain_size=self.counts.size,
+            owners=owners,
+            reports=int(self.counts.sum()),
+            heard=self.heard,
+            powers=(sum(weights), *self.higher_powers),
+            inverses=(sum(lifts), sum(squared_lifts)),
+            counts=self.counts,
+            weights=weights,
+            lifts=lifts,
+            squared_lifts=squared_lifts,
+        )
+
+
+class _SumsByCode:
+    """Exact sums of whole numbers below 2^62, apart for each code: high 2^30 + low, with low below 2^30."""
+
+    def __init__(self, size: int) -> None:
+        self.high, self.low = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+
+    def add(self, values: Floats, codes: Integers) -> None:
+        """Add floor(value), for at most 2^20 values: a float64 holds a sum of so many below 2^33 exactly."""
+        units = np.floor(values)
+        if float(units.max(initial=0.0)) * units.size < 2.0**53:
+            self.low += self._counted(codes, units)
+        else:
+            high = np.floor(units * 2.0**-30)
+            self.high += self._counted(codes, high)
+            units -= high * 2.0**30
+            if units.any():  # a q on the lattice of 2^-32 leaves nothing here
+                self.low += self._counted(codes, units)
+        self.high += self.low >> 30
+        self.low &= 2**30 - 1
+
+    def _counted(self, codes: Integers, weights: Floats) -> Integers:
+        return np.bincount(codes, weights=weights, minlength=self.low.size).astype(np.int64)
+
+    def totals(self) -> tuple[int, ...]:
+        return tuple((high << 30) + low for high, low in zip(self.high.tolist(), self.low.tolist(), strict=True))
 
 
 def exact_sum(values: Floats, bits: int) -> int:
-    """The sum of floor(value 2^bits), exactly: halves of 64-bit words added apart, so that nothing overflows."""
-    units = (values * 2.0**bits).astype(np.uint64)
-    low, high = units & np.uint64(0xFFFFFFFF), units >> np.uint64(32)
-    return int(low.sum(dtype=np.uint64)) + (int(high.sum(dtype=np.uint64)) << 32)
+    """The sum of floor(value 2^bits), each below 2^63, exactly.
 
+    The plain sum is right modulo 2^64, and the sum of the upper halves says which multiple of it is meant: what the
+    lower halves add to that is below 2^64 for fewer than 2^32 values.
 
-def _exact_sums(values: Floats, codes: Integers, size: int, bits: int) -> tuple[int, ...]:
-    """The same, apart for each code. A float64 holds a sum of 2^21 halves of 32 bits exactly, hence the batches."""
-    totals = [0] * size
-    for start in range(0, values.size, 2**20):
-        units = (values[start : start + 2**20] * 2.0**bits).astype(np.uint64)
-        batch = codes[start : start + 2**20]
-        low = np.bincount(batch, weights=(units & np.uint64(0xFFFFFFFF)).astype(np.float64), minlength=size)
-        high = np.bincount(batch, weights=(units >> np.uint64(32)).astype(np.float64), minlength=size)
-        for code in np.flatnonzero(low + high):
-            totals[code] += int(low[code]) + (int(high[code]) << 32)
-    return tuple(totals)
+    >>> exact_sum(np.array([0.5, 0.25, 1.0]), 62) == 2**61 + 2**60 + 2**62
+    True
+    """
+    units = (values * 2.0**bits).astype(np.int64)
+    plain, upper = int(units.sum()), int((units >> 32).sum()) << 32
+    return upper + (plain - upper) % 2**64
 
 
 def _added(ours: tuple[int, ...], theirs: tuple[int, ...]) -> tuple[int, ...]:
