@@ -1,0 +1,98 @@
+"""Verdicts follow from results: made-up ones with a known pattern get the known verdict, and their opposite another."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdqs.experiments.claims import CLAIMS, judge
+from pdqs.experiments.gains import gains
+from pdqs.experiments.results import Results
+from pdqs.experiments.setups import full_plan
+
+from .conftest import ErrorOf, made_up_results
+
+
+def by_mechanism(**errors: float) -> ErrorOf:
+    named = {name.replace("_", "-"): error for name, error in errors.items()}
+    return lambda cell: named.get(cell.mechanism, 0.5)
+
+
+def verdict(name: str, results: Results) -> str:
+    return next(found.verdict for claim, found in judge(results) if claim.name == name)
+
+
+def test_no_results_no_verdict() -> None:
+    found = {claim.name: found.verdict for claim, found in judge(Results(full_plan(), {}))}
+    assert found.pop("gpqm-truthful") == "does not hold"  # the mechanism itself is asked, not the results
+    assert set(found.values()) == {"not run"}
+
+
+@pytest.mark.parametrize(("error", "said"), [(0.1, "holds"), (0.9, "does not hold")])
+def test_npqm_is_best_where_its_error_is_lowest(error: float, said: str) -> None:
+    assert verdict("npqm-best", made_up_results(by_mechanism(npqm=error, gpqm_linear=0.3))) == said
+
+
+def test_a_claim_true_of_half_the_points_holds_in_part() -> None:
+    results = made_up_results(lambda cell: 0.1 if (cell.mechanism, cell.kind) == ("npqm", "count") else 0.5)
+    lower_on_medians = made_up_results(
+        lambda cell: 0.4 if cell.mechanism == "fairquery" and cell.kind == "median" else
+        0.1 if (cell.mechanism, cell.kind) == ("npqm", "count") else 0.5
+    )  # fmt: skip
+    assert verdict("npqm-best", results) == "holds"  # a tie is no defeat
+    assert verdict("npqm-best", lower_on_medians) == "holds in part"
+
+
+@pytest.mark.parametrize(("late", "said"), [(0.3, "holds"), (0.5, "does not hold")])
+def test_a_mechanism_improves_only_if_its_error_falls_past_the_middle(late: float, said: str) -> None:
+    results = made_up_results(lambda cell: late if cell.level == 0.9 else 0.5)
+    assert verdict("npqm-improves", results) == said
+    assert verdict("linear-improves", results) == said
+    assert verdict("others-flat", results) == ("does not hold" if said == "holds" else "holds")
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.9, "holds"), (1.1, "does not hold")])
+def test_overruns_are_counted_in_payments_made(share: float, said: str) -> None:
+    results = made_up_results(by_mechanism(), lambda cell: {"paid": 500.0 * share} if cell.mechanism == "npqm" else {})
+    assert verdict("overruns", results) == said
+
+
+def test_gpqm_keeps_the_budget_in_part_when_only_payments_made_pass_it() -> None:
+    paid = made_up_results(by_mechanism(), lambda cell: {"paid": 501.0} if cell.mechanism == "gpqm-linear" else {})
+    spent = made_up_results(by_mechanism(), lambda cell: {"spent": 501.0} if cell.mechanism == "gpqm-linear" else {})
+    assert verdict("gpqm-budget", made_up_results(by_mechanism())) == "holds"
+    assert verdict("gpqm-budget", paid) == "holds in part"
+    assert verdict("gpqm-budget", spent) == "does not hold"
+
+
+def test_the_printed_epsilon_holds_in_part_when_medians_cost_more() -> None:
+    results = made_up_results(by_mechanism(), lambda cell: {"epsilon": 2.0} if cell.kind == "median" else {})
+    assert verdict("epsilon", results) == "holds in part"
+    assert verdict("epsilon", made_up_results(by_mechanism())) == "holds"
+
+
+def test_shifts_are_judged_by_the_shifted_set_ups_alone() -> None:
+    results = made_up_results(
+        lambda cell: 0.1 if cell.mechanism == "npqm" and not cell.experiment.startswith("shift") else
+        0.9 if cell.mechanism == "npqm" else 0.5
+    )  # fmt: skip
+    assert verdict("npqm-best", results) == "holds"
+    assert verdict("shifts", results) == "does not hold"
+
+
+def test_every_verdict_comes_with_a_number() -> None:
+    for claim, found in judge(made_up_results(by_mechanism(npqm=0.2))):
+        assert any(letter.isdigit() for letter in found.number), claim.name
+    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
+
+
+def test_gains_are_ratios_of_mean_errors_at_the_middle_budget() -> None:
+    results = made_up_results(lambda cell: 0.8 if cell.mechanism == "npqm" else 0.05 if cell.level == 0.5 else 9.0)
+    found = next(gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == ("count", "npqm", "sound"))
+    assert found.ratio.value == pytest.approx(16.0)
+    assert len(found.each) == 6
+
+
+def test_a_population_that_was_never_got_wrong_is_left_out_of_the_gain() -> None:
+    results = made_up_results(lambda cell: 0.0 if (cell.mechanism, cell.population) == ("sound", "exam") else 0.5)
+    found = next(gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == ("median", "npqm", "sound"))
+    assert [name for name, _ in found.each] == ["obesity", "maternal", "students", "salaries", "customers"]

@@ -1,0 +1,93 @@
+"""The report and its figures, from a small run."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from pdqs.experiments import figures, report
+from pdqs.experiments.cells import run_cell
+from pdqs.experiments.claims import CLAIMS
+from pdqs.experiments.results import Results, Sample
+from pdqs.experiments.setups import Plan
+
+from .conftest import made_up_results
+
+
+@pytest.fixture(scope="module")
+def results(small_plan: Plan) -> Results:
+    return Results(small_plan, {cell: Sample(run_cell(cell, small_plan, {})) for cell in small_plan.cells()})
+
+
+@pytest.fixture(scope="module")
+def directory(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the report of the small run was written."""
+    directory = tmp_path_factory.mktemp("report")
+    report.write(results, directory, command="pdqs reproduce --quick")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def page(directory: Path) -> str:
+    return (directory / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_report_stands_alone(page: str) -> None:
+    assert "<script" not in page
+    assert re.findall(r"(?:src|href)\s*=\s*['\"](?!#)[^'\"]*", page) == []
+    assert "@import" not in page
+    assert "url(http" not in page
+
+
+def test_the_report_has_every_claim_with_a_verdict_and_every_figure_with_its_table(results: Results, page: str) -> None:
+    for claim in CLAIMS:
+        row = re.search(rf"<td>{re.escape(escape(claim.text))}</td><td>(.*?)</td><td>(.*?)</td>", page)
+        assert row is not None, claim.text
+        assert re.search("holds|does not hold|not run", row[1])
+    drawn = figures.draw_all(results)
+    assert set(drawn) == {"count-error", "count-band", "domain-size-epsilon"}
+    assert page.count("<figure>") == len(drawn)
+    assert page.count("The table behind it") == 2
+
+
+def test_names_inside_one_drawing_do_not_reach_into_another(page: str) -> None:
+    identities = re.findall(r'\bid="([^"]+)"', page)
+    assert len(set(identities)) == len(identities)
+    assert set(re.findall(r'xlink:href="#([^"]+)"', page)) <= set(identities)
+
+
+def test_the_same_results_give_the_same_bytes(results: Results, directory: Path, tmp_path: Path) -> None:
+    report.write(results, tmp_path, command="pdqs reproduce --quick")
+    once, again = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (directory, tmp_path)
+    )
+    assert len(once) == 3 * 3 + 2
+    assert once == again
+
+
+def test_figures_are_drawn_in_three_rows_of_two_and_are_well_formed(tmp_path: Path) -> None:
+    drawn = figures.draw_all(made_up_results(lambda _: 0.5))
+    for name in ("count-error", "count-band", "median-error", "median-band"):
+        shape = drawn[name].axes[0].get_subplotspec().get_gridspec().get_geometry()
+        assert shape == (3, 2)
+        titles = [axes.get_title() for axes in drawn[name].axes]
+        kind = name.split("-")[0]
+        order = ("Obesity", "Maternal", "Exam", "Students", "Salaries", "Customers")
+        assert titles == [f"{population}, {kind}" for population in order]
+    figures.save_all({"count-error": drawn["count-error"]}, tmp_path)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".pdf", ".png", ".svg"]
+    ElementTree.parse(tmp_path / "count-error.svg")
+
+
+def test_the_summary_has_a_line_for_each_cell(results: Results) -> None:
+    lines = report.summary_csv(results).splitlines()
+    assert len(lines) == 1 + len(results.samples)
+    head = lines[0].split(",")
+    first = dict(zip(head, lines[1].split(","), strict=True))
+    sample = next(iter(results.samples.values()))
+    assert float(first["error"]) == pytest.approx(sample.mean_error, rel=1e-5)

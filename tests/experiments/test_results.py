@@ -1,0 +1,67 @@
+"""Statistics of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pdqs.errors import FileError
+from pdqs.experiments.cells import run_cell
+from pdqs.experiments.results import geometric_ratio, read
+from pdqs.experiments.setups import Plan
+from pdqs.experiments.store import Store, write_parquet
+
+from .conftest import sample_with
+
+
+def test_errors_are_relative_to_the_unit() -> None:
+    sample = sample_with(np.array([0.1, -0.3]))
+    assert sample.error == pytest.approx([0.1, 0.3])
+    assert sample.mean_error == pytest.approx(0.2)
+    assert sample.standard_error == pytest.approx(0.1)
+
+
+def test_the_ratio_of_scaled_errors_is_the_scale() -> None:
+    rng = np.random.default_rng(3)
+    errors = [rng.exponential(1.0, 100) for _ in range(6)]
+    found = geometric_ratio([8.0 * each for each in errors], errors)
+    assert found.value == pytest.approx(8.0)
+    assert found.low < 8.0 < found.high
+
+
+def test_intervals_of_ratios_cover_as_they_say() -> None:
+    """Of 100 intervals at least 85 must hold the true ratio (a false alarm in 10,000), and not all (6 in 1,000)."""
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(100):
+        above, below = rng.exponential(3.0, (2, 100)), rng.exponential(1.0, (2, 100))
+        found = geometric_ratio(list(above), list(below))
+        held += found.low <= 3.0 <= found.high
+    assert 85 <= held < 100
+
+
+def test_a_table_written_is_the_table_read(tmp_path: Path, small_plan: Plan) -> None:
+    store = Store(tmp_path)
+    columns = {cell: run_cell(cell, small_plan, {}) for cell in small_plan.cells()}
+    for cell, each in columns.items():
+        store.save_cell(cell, each)
+    assert store.assemble(small_plan) == len(columns)
+    found = read(store.results_path, small_plan)
+    assert list(found.samples) == list(small_plan.cells())
+    for cell, each in columns.items():
+        assert all(np.array_equal(found.samples[cell][name], each[name], equal_nan=True) for name in each)
+
+
+def test_a_file_that_is_no_table_of_results_is_refused_by_name(tmp_path: Path, small_plan: Plan) -> None:
+    path = tmp_path / "results.parquet"
+    with pytest.raises(FileError, match=r"results\.parquet cannot be read"):
+        read(path, small_plan)
+    path.write_bytes(b"no parquet")
+    with pytest.raises(FileError, match=r"results\.parquet cannot be read"):
+        read(path, small_plan)
+    write_parquet(path, pa.table({"level": [1.0]}))
+    with pytest.raises(FileError, match="has no column 'answer'"):
+        read(path, small_plan)
