@@ -77,12 +77,13 @@ class Promise:
     kept: bool
     measured: str
     short: str
+    on_average_only: bool = False
 
     @property
     def verdict(self) -> str:
-        """``kept``, ``BROKEN``, or ``not promised``."""
+        """``kept``, ``on average`` (kept as promised, and no more was promised), ``BROKEN``, or ``not promised``."""
         if self.kept:
-            return "kept"
+            return "on average" if self.on_average_only else "kept"
         return "BROKEN" if self.claimed else "not promised"
 
 
@@ -222,7 +223,13 @@ def _within_budget(found: Budget, claimed: Claims) -> Promise:
     if not found.kept_ex_ante:
         short = f"{found.passed} of {found.markets} markets over"
     return Promise(
-        code="BF", title="within budget", claimed=claimed.budget_ex_ante, kept=kept, measured=measured, short=short
+        code="BF",
+        title="within budget",
+        claimed=claimed.budget_ex_ante,
+        kept=kept,
+        measured=measured,
+        short=short,
+        on_average_only=not found.kept_ex_post,
     )
 
 
@@ -231,8 +238,9 @@ def _private(found: Privacy, claimed: Claims) -> Promise:
     if worst is None:
         measured = short = "nothing was bought, so nothing is lost"
     elif found.kept:
-        measured = f"report and payment lose eps {worst.joint:.6g} where {worst.stated:.6g} is stated"
-        measured += f"; draws show at least {max(each.drawn for each in found.exposures):.3g} at most"
+        most = max(found.exposures, key=lambda each: each.stated)
+        measured = f"report and payment together lose eps {most.joint:.4f} where {most.stated:.4f} is stated"
+        measured += f", exactly; draws alone prove {most.drawn:.2f}"
         short = "eps as stated"
     elif math.isinf(worst.joint):
         measured = f"a report alone loses eps {worst.report:.4g}, but the payment tells the broker the coin: infinite"

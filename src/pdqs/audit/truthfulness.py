@@ -88,6 +88,7 @@ class MarketFinding:
 class Profile:
     """What one owner would have from every bid: her chance of truth, her payment, and what remains of it to her."""
 
+    who: str
     price: float
     bids: Floats
     q: Floats
@@ -101,7 +102,7 @@ class Truthfulness:
     """What was found over every market tried.
 
     ``regret_share`` is the sum of the best gains over the sum of honest payments, owner by owner examined;
-    ``worst_share`` the largest gain over the mean payment of those bought in its market.
+    ``worst_share`` the largest gain over the mean payment in its market (over the liar's own where nobody is bought).
     """
 
     by_market: tuple[MarketFinding, ...]
@@ -136,6 +137,8 @@ def examine(mechanism: Mechanism, terms: Terms, tried: Iterable[tuple[Market, In
         lies += sum(len(case.tried) for case in cases)
         checks += sum(case.cross_checks for case in cases)
     worst = max(found, key=lambda each: each.gain_micros)
+    # A picture of somebody who gains; where nobody does, of somebody who is bought.
+    shown = worst if worst.gains else max(found, key=lambda each: each.honest.payment_micros)
     paid = sum(each.honest.payment_micros for each in found)
     return Truthfulness(
         by_market=tuple(by_market),
@@ -145,9 +148,9 @@ def examine(mechanism: Mechanism, terms: Terms, tried: Iterable[tuple[Market, In
         gainers=sum(each.gains for each in found),
         regret_share=sum(max(each.gain_micros, 0.0) for each in found if each.gains) / max(paid, 1),
         worst=worst,
-        worst_share=max(worst.gain_micros, 0.0) / _mean_payment(mechanism, worst.market, terms),
+        worst_share=max(worst.gain_micros, 0.0) / _mean_payment(mechanism, worst, terms),
         example=_smallest(mechanism, terms, found, worst),
-        profile=Case(mechanism, worst.market, worst.owner, terms).profile(worst.lie),
+        profile=Case(mechanism, shown.market, shown.owner, terms).profile(shown.lie),
     )
 
 
@@ -227,6 +230,7 @@ class Case:
         bids = np.unique(np.clip(bids, low, high))
         deals = [self.deal(float(bid)) for bid in bids]
         return Profile(
+            who=f"owner {self.owner + 1} of {self.market.name}, true price {self.price:.4g}",
             price=self.price,
             bids=bids,
             q=np.array([deal.q for deal in deals]),
@@ -303,10 +307,12 @@ def _bends(faced: Curve) -> list[float]:
     return [last_true(lambda x: faced.q(x) >= top, low, high), last_true(lambda x: faced.q(x) > 0, low, high)]
 
 
-def _mean_payment(mechanism: Mechanism, market: Market, terms: Terms) -> float:
-    """Mean payment of those bought, in micro-units; at least one, so that a share of it can be taken."""
-    offers = mechanism.clear(market.bids, market.terms(terms))
-    return max(offers.spent_micros / max(offers.bought, 1), 1.0)
+def _mean_payment(mechanism: Mechanism, worst: Misreport, terms: Terms) -> float:
+    """Mean payment of those bought, in micro-units; the liar's own where honesty leaves nobody bought."""
+    offers = mechanism.clear(worst.market.bids, worst.market.terms(terms))
+    if offers.bought:
+        return offers.spent_micros / offers.bought
+    return float(max(worst.lying.payment_micros, 1))
 
 
 def _smallest(mechanism: Mechanism, terms: Terms, found: list[Misreport], worst: Misreport) -> Misreport:
