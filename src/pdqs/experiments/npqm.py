@@ -8,7 +8,7 @@ cell is then left without rounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -23,7 +23,7 @@ from pdqs.experiments.store import Store, write_whole
 from pdqs.rules import Rule
 
 if TYPE_CHECKING:
-    from pdqs.neural import Npqm
+    from pdqs.neural import Npqm, Saved
 
 CHECKPOINTS = ("accepted", "every", "mean")
 """Of the checkpoints that a training keeps, the first there is of these: the strictest about the budget."""
@@ -53,7 +53,7 @@ def task_of(cell: Cell, plan: Plan) -> Task | None:
 
 
 def train(task: Task, plan: Plan, store: Store) -> None:
-    """Learn and keep the nets of a task, a model for each budget of the plan."""
+    """Learn and keep the nets of a task, a model for each budget of the plan, from where it was stopped if it was."""
     from pdqs import neural
 
     owners = market_of(task.population, "count", 0.0).owners
@@ -68,7 +68,10 @@ def train(task: Task, plan: Plan, store: Store) -> None:
         vectors=plan.training.vectors,
         steps=plan.training.steps,
     )
-    trained = neural.train(config, np.stack(vectors))
+    half_done = store.training_path(task.name)
+    half_done.parent.mkdir(parents=True, exist_ok=True)
+    saved = _half_done(half_done) if half_done.exists() else None
+    trained = neural.train(config, np.stack(vectors), save=partial(neural.save_training, half_done), resume=saved)
     arrays: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
     for share, found in zip(shares, trained, strict=True):
         kept = next((found.rules[name] for name in CHECKPOINTS if name in found.rules), None)
@@ -81,6 +84,14 @@ def train(task: Task, plan: Plan, store: Store) -> None:
             np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes its keywords for its flag
 
     write_whole(path, write)
+    half_done.unlink(missing_ok=True)
+
+
+def _half_done(path: Path) -> Saved:
+    from pdqs import neural
+
+    config, training_bids, state, trace = neural.load_training(path)
+    return neural.Saved(config=config, bids=training_bids, state=state, trace=trace)
 
 
 def rules_for(cell: Cell, plan: Plan, store: Store) -> dict[float, Rule]:

@@ -2,10 +2,11 @@
 
 ::
 
-    DIR/run.json                     the plan's seed, name and hash
-    DIR/cells/EXPERIMENT/CELL.parquet  one finished cell, a row per query
-    DIR/models/NAME.npz              one finished training
-    DIR/results.parquet              every finished cell, in the plan's order
+    DIR/run.json                         the plan's seed, name and hash
+    DIR/cells/EXPERIMENT/CELL.parquet    one finished cell, a row for each query
+    DIR/models/NAME.npz                  one finished training
+    DIR/models/NAME.half.npz             one that is not finished, to go on with
+    DIR/results.parquet                  every finished cell, in the plan's order
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ class Store:
         """Where a finished training lies."""
         return self.root / "models" / f"{name}.npz"
 
+    def training_path(self, name: str) -> Path:
+        """Where a training that is not finished keeps its state."""
+        return self.root / "models" / f"{name}.half.npz"
+
     @property
     def results_path(self) -> Path:
         """Where the table of all cells lies."""
@@ -78,8 +83,11 @@ class Store:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise FileError(f"another run is writing to {self.root}: wait, or choose another directory") from None
-            for left in self.root.rglob(f"{_UNFINISHED}*"):
+            for left in (*self.root.rglob(f"{_UNFINISHED}*"), *self.root.glob("models/*.part")):
                 left.unlink(missing_ok=True)
+            for half in self.root.glob("models/*.half.npz"):
+                if self.model_path(half.name.removesuffix(".half.npz")).exists():
+                    half.unlink(missing_ok=True)
             yield
 
     def save_cell(self, cell: Cell, columns: dict[str, Floats]) -> None:

@@ -1,0 +1,94 @@
+"""NPQM as part of a run: trained once for all budgets, gone on with after a stop, used by the cells that wait."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdqs.experiments import npqm
+from pdqs.experiments.cells import run_cell
+from pdqs.experiments.setups import Cell, Experiment, Plan, Training, full_plan, quick_plan
+from pdqs.experiments.store import Store
+
+neural = pytest.importorskip("pdqs.neural", reason="NPQM is trained by the extra 'neural'")
+pytest.importorskip("jax", reason="NPQM is trained by the extra 'neural'")
+
+PLAN = Plan(
+    seed=3,
+    training=Training(steps=500, vectors=4),
+    experiments=(
+        Experiment(
+            name="count",
+            title="Count queries",
+            populations=("exam",),
+            kinds=("count",),
+            mechanisms=("npqm",),
+            levels=(0.3, 0.6),
+            queries=5,
+        ),
+    ),
+)
+TASK = npqm.Task("printed", "exam", "uniform")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    store = Store(tmp_path_factory.mktemp("trained"))
+    npqm.train(TASK, PLAN, store)
+    return store
+
+
+def test_each_net_of_a_plan_is_trained_once_for_counts_and_medians_and_every_budget() -> None:
+    plan = full_plan()
+    tasks = {task for cell in plan.cells() if (task := npqm.task_of(cell, plan)) is not None}
+    uniform = {npqm.Task(v, p, "uniform") for v in ("printed", "released") for p in plan.experiments[0].populations}
+    assert tasks == uniform | {npqm.Task("printed", population, "normal-1") for population in ("obesity", "exam")}
+    assert npqm.task_of(Cell("count", "exam", "count", "sound", 0.5), plan) is None
+
+
+def test_a_training_gives_a_rule_for_each_budget_and_its_cells_use_it(trained: Store) -> None:
+    cells = PLAN.cells()
+    rules = npqm.rules_for(cells[0], PLAN, trained)
+    assert set(rules) <= {0.3, 0.6}
+    assert rules
+    level = next(iter(rules))
+    cell = Cell("count", "exam", "count", "npqm", level)
+    columns = run_cell(cell, PLAN, rules)
+    assert columns["answer"].size == 5
+    assert (columns["bought"] == 1000).all(), "NPQM as printed buys from everyone"
+
+
+def test_a_training_that_was_stopped_ends_with_the_bytes_of_one_that_was_not(
+    trained: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, keep = Store(tmp_path), neural.save_training
+
+    def keep_and_stop(path: Path, saved: Any) -> None:
+        keep(path, saved)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(neural, "save_training", keep_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        npqm.train(TASK, PLAN, store)
+    assert store.training_path(TASK.name).exists()
+    assert not store.model_path(TASK.name).exists()
+    monkeypatch.setattr(neural, "save_training", keep)
+    npqm.train(TASK, PLAN, store)
+    assert not store.training_path(TASK.name).exists()
+    assert store.model_path(TASK.name).read_bytes() == trained.model_path(TASK.name).read_bytes()
+
+
+def test_another_seed_trains_another_net(trained: Store, tmp_path: Path) -> None:
+    """What the comparison above would catch."""
+    store = Store(tmp_path)
+    npqm.train(TASK, dataclasses.replace(PLAN, seed=4), store)
+    assert store.model_path(TASK.name).read_bytes() != trained.model_path(TASK.name).read_bytes()
+
+
+def test_quick_training_is_short() -> None:
+    quick, full = quick_plan().training, full_plan().training
+    assert (full.steps, full.vectors) == (5000, 50)
+    assert quick.steps * quick.vectors <= full.steps * full.vectors / 50
