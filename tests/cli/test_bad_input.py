@@ -77,6 +77,13 @@ TERMS = {
     "domain of a count": (("--budget", "1", "--domain", "0:1"), "a count asks for 0 or 1 and takes no --domain"),
     "unknown query": (("--budget", "1", "--query", "mode"), "unknown query 'mode'"),
     "quantile of 1": (("--budget", "1", "--query", "quantile:1", "--domain", "0:9"), "a quantile needs 0 < p < 1"),
+    "empty category": (("--budget", "1", "--query", "histogram", "--domain", "a,,b"), "category 2 is empty in 'a,,b'"),
+    "quantile of nothing": (("--budget", "1", "--query", "quantile", "--domain", "0:9"), "as in quantile:0.9"),
+    "too few past bids": (
+        ("--budget", "1", "--prior", "market.csv"),
+        "market.csv: a prior needs at least 10 past bids",
+    ),
+    "empty preset": (("--budget", "1", "--preset", ""), "unknown preset ''"),
     "quantile of words": (
         ("--budget", "1", "--query", "quantile:x", "--domain", "0:9"),
         "quantile: 'x' is not a number",

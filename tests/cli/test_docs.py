@@ -60,25 +60,36 @@ def test_the_page_shows_what_is_printed(pdqs_command: Pdqs, command: str, expect
     assert done.code == (2 if expected.startswith("pdqs: ") else 0)
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_an_example_runs_without_a_warning(script: Path, tmp_path: Path) -> None:
+def run_example(name: str, folder: Path) -> str:
+    """What an example prints; it must warn of nothing and write nothing."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, cwd=tmp_path, check=False
+        [sys.executable, "-W", "error", str(ROOT / "examples" / name)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "truth" in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
+    return done.stdout
 
 
-def test_the_robust_example_shows_what_it_says(tmp_path: Path) -> None:
-    script = ROOT / "examples" / "correlated_bids.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=True)
-    found = {}
-    for name, low, high, truth in re.findall(r"(\w+): [\d,]+ \(([\d,]+) to ([\d,]+)\).* is ([\d,]+)", done.stdout):
-        low, high, truth = (int(text.replace(",", "")) for text in (low, high, truth))
-        found[name] = low <= truth <= high
-    assert found == {"sound": False, "robust": True}
-    assert "look correlated" in done.stdout
+def test_every_example_is_run_here() -> None:
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == {"one_round.py", "correlated_bids.py"}
+
+
+def test_the_example_of_a_round_ends_with_the_truth_in_the_interval(tmp_path: Path) -> None:
+    assert run_example("one_round.py", tmp_path).rstrip().endswith("inside the interval: True")
+
+
+def test_the_example_of_correlated_bids_shows_what_it_says(tmp_path: Path) -> None:
+    printed = run_example("correlated_bids.py", tmp_path)
+    held = {}
+    for name, *figures in re.findall(r"(\w+): [\d,]+ \(([\d,]+) to ([\d,]+)\).* is ([\d,]+)", printed):
+        low, high, truth = (int(figure.replace(",", "")) for figure in figures)
+        held[name] = low <= truth <= high
+    assert held == {"sound": False, "robust": True}
+    assert "look correlated" in printed
 
 
 # Help, and what is imported for it

@@ -14,7 +14,7 @@ import typer
 from pdqs import presets, priors, rules
 from pdqs.domain import Domain
 from pdqs.errors import DomainError, RuleError, TermsError
-from pdqs.files import read_table
+from pdqs.files import naming, read_table
 from pdqs.query import Count, Histogram, Mean, Median, Quantile, Query
 from pdqs.records import OFFER_COLUMNS
 from pdqs.terms import Terms
@@ -63,7 +63,7 @@ class TermsOptions:
         if chosen is None:
             raise TermsError("no budget: give --budget")
         bid_range = parse_pair(self.bid_range)
-        made = _preset(self.preset or "sound")(
+        made = _preset("sound" if self.preset is None else self.preset)(
             query=parse_query(self.query, self.domain), budget=chosen, bid_range=bid_range
         )
         said: dict[str, Any] = {
@@ -129,7 +129,10 @@ def parse_domain(text: str) -> Domain:
         except ValueError:
             raise DomainError(f"a domain of numbers is START:STOP:STEP, e.g. 14:61:1, got {text!r}") from None
         return Domain.grid(start, stop, step)
-    return Domain.categories([label.strip() for label in text.split(",")] if text.strip() else [])
+    labels = [label.strip() for label in text.split(",")] if text.strip() else []
+    if "" in labels:
+        raise DomainError(f"category {labels.index('') + 1} is empty in {text!r}")
+    return Domain.categories(labels)
 
 
 def parse_query(text: str, domain: str | None) -> Query:
@@ -149,6 +152,8 @@ def parse_query(text: str, domain: str | None) -> Query:
         raise TermsError(f"unknown query {text!r}: choose one of count, median, quantile:P, mean, histogram")
     if domain is None:
         raise TermsError(f"a {kind} needs a --domain, e.g. --domain 14:61:1")
+    if kind == "quantile" and not figure:
+        raise TermsError("a quantile needs its share, as in quantile:0.9")
     if kind == "quantile":
         return Quantile(parse_domain(domain), _number("quantile", figure))
     return _ORDERED[kind](parse_domain(domain))
@@ -190,8 +195,10 @@ def parse_prior(text: str, bid_range: tuple[float, float]) -> priors.Prior:
         return priors.TruncatedNormal(mean, sd, *bid_range)
     if not Path(text).suffix:
         raise TermsError(f"unknown prior {text!r}: choose uniform, normal:MEAN:SD, or a file of past bids")
-    past = read_table(Path(text), ("bid",), optional=(*OFFER_COLUMNS, "value"))
-    return priors.fit(past.bids(bid_range), bid_range)
+    past = read_table(Path(text), ("bid",), optional=(*OFFER_COLUMNS, "value", "report", "paid"))
+    bids = past.bids(bid_range)
+    with naming(Path(text)):
+        return priors.fit(bids, bid_range)
 
 
 def _number(what: str, text: str) -> float:
