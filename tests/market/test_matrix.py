@@ -1,0 +1,183 @@
+"""Who may do what: every route, by every role, on one's own objects and on others'. Nothing leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from market.town import Town, found_town, plan
+from pdqs.market import Settings, access, commands
+from pdqs.market.app import create_app
+from pdqs.market.messages import NewUser, Transfer, User
+from pdqs.market.serving import served
+
+ROLES = ("nobody", "consumer", "other consumer", "owner", "other owner", "operator")
+
+
+@dataclass
+class Scene:
+    """A served town with a settled round of one consumer's in which one owner took part."""
+
+    client: httpx.Client
+    town: Town
+    tokens: dict[str, str]
+    ids: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('matrix')}/market.db"
+    town = found_town(url)
+    owner, other_owner, *_ = town.add_owners(6)
+    other = commands.register_user(town.market, town.operator, NewUser(role="consumer", name="other"), "other-one").user
+    gift = Transfer(user_id=other.user_id, amount_micros=50_000_000)
+    commands.deposit(town.market, town.operator, gift, "other-gift")
+    draft = commands.draft_round(town.market, town.consumer, plan(), "the-draft-01")
+    settled = town.open_round("the-round-01")
+    for place, user in enumerate([owner, *town.owners[2:]]):
+        town.bid(user, settled, 1000 * place)
+    opened = town.open_round("the-open-round")
+    town.clock.advance(60)
+    commands.clear_round(town.market, town.consumer, settled.round_id)
+    town.report(owner, settled, 1)
+    town.clock.advance(60)
+    commands.settle_round(town.market, town.consumer, settled.round_id)
+    people: dict[str, User] = {
+        "consumer": town.consumer,
+        "other consumer": other,
+        "owner": owner,
+        "other owner": other_owner,
+        "operator": town.operator,
+    }
+    tokens = {name: access.issue_token(town.market, user) for name, user in people.items()}
+    limits = {"caller_rate": 1e6, "caller_burst": 1e6, "address_rate": 1e6, "address_burst": 1e6}
+    app = create_app(Settings(database_url=url, **limits), town.clock, ticking=False)  # type: ignore[arg-type]
+    ids = {"settled": settled.round_id, "draft": draft.round_id, "open": opened.round_id, "user": owner.user_id}
+    ids["hash"] = str(settled.terms_hash)
+    with served(app) as address, httpx.Client(base_url=address, timeout=60) as client:
+        yield Scene(client=client, town=town, tokens=tokens, ids=ids)
+    town.market.store.close()
+
+
+def _statuses(scene: Scene, method: str, path: str, body: Any = None) -> dict[str, int]:
+    found = {}
+    for place, role in enumerate(ROLES):
+        headers = {"Idempotency-Key": f"matrix-key-{place}"}
+        if role != "nobody":
+            headers["Authorization"] = f"Bearer {scene.tokens[role]}"
+        answer = scene.client.request(method, path.format(**scene.ids), headers=headers, json=body)
+        found[role] = answer.status_code
+        if answer.status_code >= 400:
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert set(answer.json()) == {"type", "title", "status", "detail"}
+    return found
+
+
+def _expected(consumer: int, other: int, owner: int, other_owner: int, operator: int) -> dict[str, int]:
+    return dict(zip(ROLES, (401, consumer, other, owner, other_owner, operator), strict=True))
+
+
+PLAN = plan().model_dump()
+TRANSFER = {"user_id": "u_" + "0" * 23 + "1", "amount_micros": 1}
+BID = {"terms_hash": "0" * 64, "bid_micros": 1}
+REPORT = {"terms_hash": "0" * 64, "code": 1}
+
+# method, path, body, then the status for: its consumer, another consumer, the owner, another owner, the operator
+MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
+    ("GET", "/v1/me", None, (200, 200, 200, 200, 200)),
+    ("GET", "/v1/statement", None, (200, 200, 200, 200, 200)),
+    ("GET", "/v1/users", None, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/users", {"role": "owner", "name": "x"}, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/users/{user}/code", None, (404, 404, 200, 404, 200)),
+    ("POST", "/v1/deposits", TRANSFER, (403, 403, 403, 403, 409)),
+    ("POST", "/v1/payouts", TRANSFER, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/payables", None, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/payables.csv", None, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/trial-balance", None, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/forecast", {"plan": PLAN, "owners": 10}, (200, 200, 403, 403, 200)),
+    ("POST", "/v1/rounds", PLAN, (200, 200, 403, 403, 403)),
+    ("GET", "/v1/rounds", None, (200, 200, 403, 403, 200)),
+    ("GET", "/v1/rounds/{settled}", None, (200, 404, 403, 403, 200)),
+    ("GET", "/v1/rounds/{draft}", None, (200, 404, 403, 403, 200)),
+    ("POST", "/v1/rounds/{settled}/open", None, (200, 404, 403, 403, 403)),
+    ("POST", "/v1/rounds/{settled}/clear", None, (200, 404, 403, 403, 200)),
+    ("POST", "/v1/rounds/{settled}/settle", None, (200, 404, 403, 403, 200)),
+    ("POST", "/v1/rounds/{settled}/cancel", None, (409, 404, 403, 403, 409)),
+    ("GET", "/v1/rounds/{settled}/answer", None, (200, 404, 403, 403, 200)),
+    ("GET", "/v1/rounds/{open}/answer", None, (404, 404, 403, 403, 404)),
+    ("GET", "/v1/notices", None, (403, 403, 200, 200, 403)),
+    ("GET", "/v1/notices/{settled}", None, (403, 403, 200, 200, 403)),
+    ("GET", "/v1/notices/{draft}", None, (403, 403, 404, 404, 403)),
+    ("PUT", "/v1/rounds/{draft}/bid", BID, (403, 403, 404, 404, 403)),
+    ("PUT", "/v1/rounds/{settled}/bid", BID, (403, 403, 409, 409, 403)),
+    ("GET", "/v1/rounds/{settled}/bid", None, (403, 403, 200, 404, 403)),
+    ("GET", "/v1/rounds/{settled}/offer", None, (403, 403, 200, 404, 403)),
+    ("PUT", "/v1/rounds/{settled}/report", REPORT, (403, 403, 409, 409, 403)),
+    ("GET", "/v1/rounds/{settled}/report", None, (403, 403, 200, 404, 403)),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "statuses"), MATRIX, ids=[f"{m} {p}" for m, p, *_ in MATRIX])
+def test_every_role_gets_what_is_its_own_and_nothing_else(
+    scene: Scene, method: str, path: str, body: Any, statuses: tuple[int, int, int, int, int]
+) -> None:
+    assert _statuses(scene, method, path, body) == _expected(*statuses)
+
+
+def test_the_matrix_names_every_route_of_the_api(scene: Scene) -> None:
+    known = {
+        (method, path.replace("{settled}", "{round_id}").replace("{draft}", "{round_id}"))
+        for method, path, *_ in MATRIX
+    }
+    known = {(method, path.replace("{open}", "{round_id}").replace("{user}", "{user_id}")) for method, path in known}
+    described = scene.client.get("/openapi.json").json()["paths"]
+    routes = {(method.upper(), path) for path, methods in described.items() for method in methods if path[:3] == "/v1"}
+    assert routes - known == {("POST", "/v1/tokens")}
+
+
+def test_what_does_not_exist_and_what_is_anothers_look_the_same(scene: Scene) -> None:
+    headers = {"Authorization": f"Bearer {scene.tokens['other consumer']}"}
+    missing = "r_" + "f" * 24
+    theirs = scene.client.get(f"/v1/rounds/{scene.ids['settled']}", headers=headers).json()
+    nobodys = scene.client.get(f"/v1/rounds/{missing}", headers=headers).json()
+    assert theirs["detail"].replace(scene.ids["settled"], missing) == nobodys["detail"]
+    assert theirs["type"] == nobodys["type"]
+
+
+def test_a_consumers_list_holds_none_of_anothers_rounds(scene: Scene) -> None:
+    headers = {"Authorization": f"Bearer {scene.tokens['other consumer']}"}
+    listed = scene.client.get("/v1/rounds", headers=headers).json()["items"]
+    assert not {one["round_id"] for one in listed} & set(scene.ids.values())
+
+
+def test_a_session_needs_its_csrf_token_to_change_anything_and_none_to_look(scene: Scene) -> None:
+    session = access.start_session(scene.town.market, scene.town.consumer)
+    cookies = {"Cookie": f"{access.COOKIE}={session.cookie}"}
+    assert scene.client.get("/v1/me", headers=cookies).status_code == 200
+    path = f"/v1/rounds/{scene.ids['settled']}/clear"
+    assert scene.client.post(path, headers=cookies).json()["type"] == "bad-csrf-token"
+    assert scene.client.post(path, headers={**cookies, "X-CSRF-Token": session.csrf_token}).status_code == 200
+    access.end_session(scene.town.market, session.cookie)
+    assert scene.client.get("/v1/me", headers=cookies).status_code == 401
+
+
+def test_a_session_runs_out(tmp_path: Path) -> None:
+    town = found_town(f"sqlite:///{tmp_path}/market.db")
+    session = access.start_session(town.market, town.consumer)
+    town.clock.now_ms = session.expires_at_ms
+    with pytest.raises(access.UnauthorizedError):
+        access.session_of(town.market, session.cookie)
+    town.market.store.close()
+
+
+def test_no_secret_is_kept_as_it_is(scene: Scene) -> None:
+    database = Path(str(scene.town.market.store.engine.url.database))
+    kept = b"".join(file.read_bytes() for file in database.parent.iterdir())
+    for token in scene.tokens.values():
+        assert token.encode() not in kept
+        assert access.hashed(token).encode() in kept  # the search would find what is there
