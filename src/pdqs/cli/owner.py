@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -206,7 +207,8 @@ def _asked(domain: DomainMessage) -> Any:
     """The owner's answer, asked for rather than passed as an argument, so that no shell history keeps it."""
     from pdqs.owner.errors import OfferRefused
 
-    text = str(typer.prompt("Your true answer (stays on this device)", hide_input=True)).strip()
+    hidden = sys.stdin.isatty()
+    text = str(typer.prompt("Your true answer (stays on this device)", hide_input=hidden)).strip()
     if domain.kind == "categories":
         return text
     words = {"yes": 1.0, "no": 0.0} if domain.kind == "binary" else {}

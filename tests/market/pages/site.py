@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,18 @@ from pdqs.market.messages import NewUser, Role, Transfer, User
 from pdqs.market.settings import Settings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 ARTIFACTS = Path(__file__).parents[3] / "artifacts"
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 class Clock:
@@ -88,6 +94,52 @@ def served(folder: Path) -> Iterator[Site]:
     finally:
         server.should_exit = True
         thread.join()
+
+
+class Visitor:
+    """One person at a browser of her own: a page, every request it made, and every complaint of the console."""
+
+    def __init__(self, browser: Browser, site: Site, **context: object) -> None:
+        self.site = site
+        self.context: BrowserContext = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **context})  # type: ignore[arg-type]  # as playwright names them
+        self.page: Page = self.context.new_page()
+        self.requests: list[Request] = []
+        self.complaints: list[str] = []
+        self.context.on("request", lambda request: self.requests.append(request))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda fault: self.complaints.append(str(fault)))
+
+    def enter(self, code: str) -> None:
+        """Sign in with a one-time code, as a link carries it."""
+        self.page.goto(f"{self.site.address}/enter#{code}")
+        self.press("Sign in")
+
+    def press(self, name: str) -> None:
+        """Press a button and wait for the page that follows."""
+        self.page.get_by_role("button", name=name).click()
+        self.page.wait_for_load_state()
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.site.address + path)
+
+    def figure(self, name: str) -> str:
+        """The text of a figure on the page."""
+        return self.page.locator(f'[data-figure="{name}"]').first.inner_text()
+
+    def micros(self, name: str) -> int:
+        """A figure of money on the page, in micro-units."""
+        return round(Decimal(self.figure(name).replace(",", "")) * 1_000_000)
+
+    def shoot(self, name: str) -> Path:
+        """Keep a picture of the page among the artifacts."""
+        ARTIFACTS.mkdir(exist_ok=True)
+        path = ARTIFACTS / f"{name}.png"
+        self.page.screenshot(path=path, full_page=True)
+        return path
+
+    def fits(self) -> bool:
+        """Whether the page is no wider than its window."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
 @contextmanager

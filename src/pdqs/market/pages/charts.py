@@ -8,13 +8,16 @@ those who do not see it; the pages also give the figures as a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
 from pdqs.market.messages import ForecastPoint
 
-_WIDTH = 400.0
+Scale = Callable[[float], float]
+"""From a figure to a place on the picture."""
+
+_WIDTH = 360.0
 _SVG = Markup(
     '<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" aria-labelledby="{name}-title"'
     ' aria-describedby="{name}-text">'
@@ -28,7 +31,7 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Markup:
     if len(known) < 2:
         return Markup('<p class="empty">Nothing would be bought at these budgets.</p>')
     budgets, widths = zip(*known, strict=True)
-    left, right, top, bottom, height = 44.0, _WIDTH - 12, 14.0, 186.0, 232.0
+    left, right, top, bottom, height = 38.0, _WIDTH - 14, 28.0, 196.0, 240.0
     across = _logarithmic(min(budgets), max(budgets), left, right)
     y_ticks = _linear_ticks(0.0, min(max(widths), 50.0) * 1.08)
     ceiling = y_ticks[-1]
@@ -48,7 +51,7 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Markup:
     body.append(Markup('<line class="guide" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:g}"/>').format(x, y, bottom))
     body.append(Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="6"/>').format(x, y))
     body.append(Markup('<text class="strong" x="{:.1f}" y="{:.1f}">± {:.3g}</text>').format(x + 10, y - 8, here[1]))
-    body.append(_label(left - 36, 8, "± points", "start"))
+    body.append(_label(left - 6, 12, "± points", "start"))
     body.append(_label(0.5 * (left + right), height - 8, "budget", "middle"))
     text = (
         f"From ± {widths[0]:.3g} points at a budget of {budgets[0]:,.2f} to ± {widths[-1]:.3g} at {budgets[-1]:,.2f}."
@@ -59,7 +62,8 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Markup:
 def interval(value: float, low: float, high: float, least: float, most: float) -> Markup:
     """A figure and its interval on the scale of what is possible."""
     left, right, line, height = 14.0, _WIDTH - 14, 34.0, 72.0
-    ticks = [tick for tick in _linear_ticks(least, most, about=4) if least <= tick <= most]
+    room = 0.1 * (most - least)
+    inner = [tick for tick in _linear_ticks(least, most, about=4) if least + room < tick < most - room]
 
     def across(x: float) -> float:
         return left + (right - left) * (x - least) / ((most - least) or 1.0)
@@ -73,7 +77,9 @@ def interval(value: float, low: float, high: float, least: float, most: float) -
             across(low), line - 10, band
         ),
         Markup('<circle class="dot" cx="{:.1f}" cy="{:g}" r="7"/>').format(across(value), line),
-        *(_label(across(tick), height - 8, _tick_text(tick), "middle") for tick in ticks),
+        _label(left, height - 8, _tick_text(least), "start"),
+        *(_label(across(tick), height - 8, _tick_text(tick), "middle") for tick in inner),
+        _label(right, height - 8, _tick_text(most), "end"),
     ]
     text = (
         f"{value:,.4g}, with an interval from {low:,.4g} to {high:,.4g}, on a scale from {least:,.4g} to {most:,.4g}."
@@ -124,12 +130,12 @@ def _label(x: float, y: float, text: str, anchor: str) -> Markup:
     return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
 
 
-def _logarithmic(low: float, high: float, left: float, right: float):  # type: ignore[no-untyped-def]
+def _logarithmic(low: float, high: float, left: float, right: float) -> Scale:
     span = math.log(high / low)
     return lambda x: left + (right - left) * math.log(x / low) / span
 
 
-def _y_axis(ticks, down, left: float, right: float) -> Markup:  # type: ignore[no-untyped-def]
+def _y_axis(ticks: Sequence[float], down: Scale, left: float, right: float) -> Markup:
     lines = [
         Markup('<line class="grid" x1="{:g}" y1="{:.1f}" x2="{:g}" y2="{:.1f}"/>').format(left, down(t), right, down(t))
         for t in ticks
@@ -137,7 +143,7 @@ def _y_axis(ticks, down, left: float, right: float) -> Markup:  # type: ignore[n
     return Markup("").join([*lines, *(_label(left - 6, down(t) + 4, f"{t:g}", "end") for t in ticks)])
 
 
-def _x_axis(ticks, across, bottom: float) -> Markup:  # type: ignore[no-untyped-def]
+def _x_axis(ticks: Sequence[float], across: Scale, bottom: float) -> Markup:
     return Markup("").join(_label(across(t), bottom + 18, _tick_text(t), "middle") for t in ticks)
 
 
@@ -155,15 +161,15 @@ def _linear_ticks(low: float, high: float, about: int = 4) -> list[float]:
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten, with twos and fives between them where there is room.
+    """Powers of ten, with twos and fives between them while there is room.
 
     >>> _log_ticks(10, 1000)
-    [10.0, 100.0, 1000.0]
+    [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     fine = [10.0**p * m for p in powers for m in (1.0, 2.0, 5.0)]
     inside = [t for t in fine if low * 0.999 <= t <= high * 1.001]
-    if len(inside) <= 5:
+    if len(inside) <= 8:
         return inside
     return [t for t in inside if math.isclose(10.0 ** round(math.log10(t)), t)] or inside[::2]
 

@@ -152,10 +152,10 @@ def _csv(found: AnswerMessage) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("label", "value", "raw", "low", "high", "level"))
     for label, value, raw, (low, high) in zip(found.labels, found.values, found.raw, found.interval, strict=True):
-        rows.writerow((_plain(label), value, raw, low, high, found.level))
+        rows.writerow((plain_label(label), value, raw, low, high, found.level))
     return text.getvalue()
 
 
-def _plain(label: str) -> str:
+def plain_label(label: str) -> str:
     """A label that a spreadsheet will not take for a formula."""
     return f"'{label}" if label[:1] in "=+-@" and not label.lstrip("+-").replace(".", "", 1).isdigit() else label

@@ -139,9 +139,7 @@ class _Reader:
         except (InvalidOperation, OverflowError):
             value = float("nan")
         if not least <= value <= most:
-            bounds = (
-                f" from {least:g} to {most:g}" if most < 1e12 else (f" of at least {least:g}" if least > -1e12 else "")
-            )
+            bounds = f" from {least:,.6g} to {most:,.0f}" if most < 1e12 else ""
             self.faults[name] = f"Give a number{bounds}."
             return max(least, 1.0)
         return value

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -53,9 +54,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(money=money, exact=exact_money, when=when, until=until, number=number, share=share)
+    environment.filters.update(money=money, exact=exact_money, when=when, until=until, number=number, figure=figure)
     environment.globals.update(
-        version=__version__, asset=asset, charts=charts, state_words=STATE_WORDS, kind_words=KIND_WORDS
+        version=__version__, column=column, asset=asset, charts=charts, state_words=STATE_WORDS, kind_words=KIND_WORDS
     )
     return environment
 
@@ -87,6 +88,16 @@ def money(micros: int) -> str:
     return f"{micros / 1_000_000:,.2f}"
 
 
+def column(micros: Sequence[int]) -> list[str]:
+    """Amounts that stand under each other: exact, all with as many decimals as the one that needs most.
+
+    >>> column([200_000_000, 8_000_002])
+    ['200.000000', '8.000002']
+    """
+    places = max(len(exact_money(amount).partition(".")[2]) for amount in micros)
+    return [f"{'-' if m < 0 else ''}{abs(m) // 10**6:,}.{f'{abs(m) % 10**6:06d}'[:places]}" for m in micros]
+
+
 def number(value: float) -> str:
     """A figure for people: thousands parted, four digits that count.
 
@@ -98,13 +109,17 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def share(value: float) -> str:
-    """A share as a percentage.
+def figure(value: float, low: float, high: float) -> str:
+    """A figure with as many decimals as its interval has to say anything about.
 
-    >>> share(0.0213), share(0.5)
-    ('2.1 %', '50 %')
+    >>> figure(67.84, 67.84, 110.2), figure(0.6179, 0.6179, 1.382), figure(7, 6.5, 7.5)
+    ('68', '0.62', '7.0')
     """
-    return f"{100 * value:.2g} %" if value < 0.995 else f"{100 * value:.0f} %"
+    width = high - low
+    if width <= 0:
+        return number(value)
+    places = min(max(1 - math.floor(math.log10(width)), 0), 6)
+    return f"{value:,.{places}f}"
 
 
 def when(ms: int | None) -> Markup:

@@ -117,7 +117,8 @@ async function reviewed(device) {
 function present(review) {
   const { offer, spending } = review;
   const chance = (100 * offer.q_numerator) / 2 ** 32;
-  show("payment", money(offer.payment_micros));
+  show("payment", (Math.floor(offer.payment_micros / 1e4) / 100).toFixed(2));
+  show("exact", money(offer.payment_micros));
   show("epsilon", review.epsilon.toFixed(4));
   show("least", money(review.leastPaymentMicros));
   show("spent", epsilonText(spending.spentNanos));
@@ -159,6 +160,9 @@ async function reporting(device) {
   });
 }
 
+/** What the market says it received, for a report that was made on another device. */
+const sentAsTold = () => page.querySelector('[data-show="sent"]').textContent;
+
 /** Reload when there is something new to see. */
 async function watch() {
   try {
@@ -174,6 +178,7 @@ try {
   const device = new Device(await openStore(), owner());
   if (stage === "bid") await bidding(device);
   if (stage === "offer") await reporting(device);
+  if (stage === "reported" || stage === "done") show("sent", (await device.reportFor(round))?.body ?? sentAsTold());
   if (stage === "waiting" || stage === "reported") setTimeout(watch, EVERY_MS);
 } catch (refusal) {
   trouble(refusal);

@@ -33,23 +33,14 @@ async function spendingCard(device, attribute) {
   return card;
 }
 
-function historyTable(history) {
-  const table = document.getElementById("history-table").content.cloneNode(true);
-  for (const made of history) {
-    const row = table.querySelector("tbody").insertRow();
-    const when = new Date(made.made_at_ms).toISOString().slice(0, 16).replace("T", " ");
-    [`${when} UTC`, made.attribute].forEach((text) => { row.insertCell().textContent = text; });
-    [epsilonText(made.epsilon_nanos), money(made.payment_micros)].forEach((text) => {
-      const cell = row.insertCell();
-      cell.className = "num";
-      cell.textContent = text;
-    });
-    const bytes = document.createElement("code");
-    bytes.className = "hash";
-    bytes.textContent = made.body;
-    row.insertCell().append(bytes);
-  }
-  return table;
+function historyCard(made) {
+  const card = document.getElementById("history-row").content.cloneNode(true);
+  slot(card, "attribute").textContent = made.attribute;
+  slot(card, "epsilon").textContent = epsilonText(made.epsilon_nanos);
+  slot(card, "payment").textContent = money(made.payment_micros);
+  slot(card, "when").textContent = `${new Date(made.made_at_ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  slot(card, "body").textContent = made.body;
+  return card;
 }
 
 async function present(device) {
@@ -58,7 +49,7 @@ async function present(device) {
   if (!attributes.length) return;
   const cards = await Promise.all(attributes.map((attribute) => spendingCard(device, attribute)));
   document.getElementById("spending").replaceChildren(...cards);
-  document.getElementById("history").replaceChildren(historyTable(history));
+  document.getElementById("history").replaceChildren(...history.reverse().map(historyCard));
 }
 
 try {

@@ -1,0 +1,230 @@
+"""A whole round through real browsers: an operator, a consumer and two owners, each at a page of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pdqs.market import commands, queries
+
+from .site import Site, Visitor
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+QUESTION = "Have you had a flu vaccination this year?"
+PHONE = {"viewport": {"width": 375, "height": 760}, "has_touch": True, "is_mobile": True}
+DEPOSIT = 500_000_000
+
+
+def code_for(operator: Visitor, name: str, role: str) -> str:
+    """Let someone in on the operator's page; the code it shows."""
+    operator.go("/operator/people")
+    operator.page.get_by_label("Name").fill(name)
+    operator.page.get_by_label("Role").select_option(role)
+    operator.press("Make a code")
+    return operator.page.get_by_label("One-time code").input_value()
+
+
+def open_a_round(consumer: Visitor) -> str:
+    """Plan and open a round on the consumer's pages; its id."""
+    consumer.page.get_by_role("link", name="Plan your first round").click()
+    consumer.page.get_by_label("Question put to each owner").fill(QUESTION)
+    consumer.page.get_by_label("The fact it is about").fill("flu-vaccination")
+    from playwright.sync_api import expect
+
+    before = consumer.page.locator("#preview .big-figure .value").inner_text()
+    consumer.page.get_by_label("Budget", exact=True).fill("200")
+    consumer.page.get_by_label("Time to bid", exact=True).fill("1")
+    expect(consumer.page.locator("#preview .big-figure .value")).not_to_have_text(before, timeout=20_000)
+    consumer.shoot("market-plan")
+    consumer.press("Save as draft")
+    consumer.press("Open the round")
+    return consumer.page.url.rsplit("/", 1)[1]
+
+
+def bid(owner: Visitor, price: str) -> None:
+    owner.page.get_by_role("link", name="Name your price").click()
+    owner.page.get_by_label("Your price per unit of epsilon").fill(price)
+    owner.press("Bid")
+    owner.page.get_by_text("Your bid stands").wait_for()
+
+
+def report(owner: Visitor, answer: str, picture: str) -> str:
+    """Look at the offer when it comes, answer, and give back what the page says left the browser."""
+    owner.page.get_by_role("heading", name="Your offer").wait_for()
+    owner.page.locator(".checks .passed").nth(3).wait_for()
+    owner.page.get_by_label(answer, exact=True).check()
+    owner.shoot(picture)
+    owner.press("Randomise and send")
+    owner.page.get_by_text("What left this browser").wait_for()
+    return owner.page.locator('[data-show="sent"]').inner_text()
+
+
+@pytest.fixture(scope="module")
+def played(site: Site, browser: Browser) -> dict[str, Any]:
+    """The round, played once; tests look at what it left."""
+    operator = Visitor(browser, site)
+    operator.enter(commands.renew_code(site.market, site.operator, site.operator.user_id).code)
+    codes = {name: code_for(operator, name, role) for name, role in PEOPLE.items()}
+    operator.go("/operator/ledger")
+    operator.page.get_by_label("Amount received").fill("500")
+    operator.press("Enter the deposit")
+
+    consumer = Visitor(browser, site)
+    consumer.enter(codes["Health Institute"])
+    round_id = open_a_round(consumer)
+    ann, bea = Visitor(browser, site), Visitor(browser, site, color_scheme="dark", **PHONE)
+    for owner, name, price in ((ann, "Ann", "0.2"), (bea, "Bea", "0.35")):
+        owner.enter(codes[name])
+        bid(owner, price)
+    site.clock.skip(3601)
+    sent = [report(ann, "Yes", "market-offer"), report(bea, "No", "market-offer-phone-dark")]
+    consumer.page.get_by_role("heading", name="The answer").wait_for()
+    consumer.shoot("market-answer")
+    return {"round": round_id, "sent": sent, "operator": operator, "consumer": consumer, "owners": (ann, bea)}
+
+
+PEOPLE = {"Health Institute": "consumer", "Ann": "owner", "Bea": "owner"}
+
+
+def test_the_answer_appears_on_the_consumers_page_with_interval_and_warning(played: dict[str, Any]) -> None:
+    text = played["consumer"].page.locator("main").inner_text()
+    assert re.search(r"\d of the 2 owners who bid|\d\s+of the 2 owners who bid", text)
+    assert re.search(r"Between [\d.]+ and [\d.]+", text)
+    assert "Too little was bought to say anything" in text, "two owners cannot tell much, and the page says so"
+
+
+def test_the_answer_can_be_downloaded_and_is_the_one_shown(played: dict[str, Any]) -> None:
+    page = played["consumer"].page
+    with page.expect_download() as started:
+        page.get_by_role("link", name="Download JSON").click()
+    answer = json.loads(started.value.path().read_text(encoding="utf-8"))
+    shown = page.locator(".answer .big-figure .value").inner_text()
+    assert shown == f"{answer['values'][0]:,.0f}"
+    assert answer["reports"] == answer["owners"] == 2
+
+
+def test_money_adds_up_across_everyones_pages(played: dict[str, Any]) -> None:
+    consumer = played["consumer"]
+    paid, returned = consumer.micros("paid"), consumer.micros("returned")
+    assert paid + returned == 200_000_000
+    assert consumer.micros("escrow") == 0
+    earned = []
+    for owner in played["owners"]:
+        owner.go("/owner/earnings")
+        earned.append(owner.micros("balance"))
+    assert sum(earned) == paid > 0
+    assert consumer.micros("balance") + sum(earned) == DEPOSIT
+
+
+def test_the_operators_books_balance(played: dict[str, Any]) -> None:
+    operator = played["operator"]
+    operator.go("/operator/ledger")
+    operator.shoot("market-ledger")
+    assert operator.figure("balanced") == "balanced"
+    assert operator.micros("total") == 0
+    cells = operator.page.locator('[data-figure="account-balance"]').all_inner_texts()
+    assert sum(round(1e6 * float(cell.replace(",", ""))) for cell in cells) == 0
+
+
+def test_what_the_page_says_left_is_what_was_sent(played: dict[str, Any]) -> None:
+    for owner, said in zip(played["owners"], played["sent"], strict=True):
+        put = [r for r in owner.requests if r.method == "PUT" and r.url.endswith("/report")]
+        assert len(put) == 1
+        assert put[0].post_data == said
+        assert set(json.loads(said)) == {"terms_hash", "code"}
+
+
+def test_the_owners_browser_keeps_her_lifetime_account(played: dict[str, Any]) -> None:
+    bea = played["owners"][1]
+    bea.go("/owner/privacy")
+    bea.page.locator(".spending").wait_for()
+    bea.shoot("market-privacy-phone-dark")
+    text = bea.page.locator("main").inner_text()
+    assert "flu-vaccination" in text
+    assert "of 10.0000 epsilon, in 1 report" in text
+    assert played["sent"][1] in text
+
+
+def test_a_cap_set_in_the_browser_stays(played: dict[str, Any]) -> None:
+    ann = played["owners"][0]
+    ann.go("/owner/privacy")
+    ann.page.get_by_label("Lifetime cap").fill("4.5")
+    ann.press("Set the cap")
+    ann.page.get_by_text("of 4.5000 epsilon").wait_for()
+    ann.go("/owner/privacy")
+    ann.page.get_by_text("of 4.5000 epsilon").wait_for()
+
+
+def test_no_page_asked_anyone_but_the_market_and_no_console_complained(played: dict[str, Any], site: Site) -> None:
+    visitors = [played["operator"], played["consumer"], *played["owners"]]
+    asked = [request.url for visitor in visitors for request in visitor.requests]
+    assert len(asked) > 100
+    assert [url for url in asked if not url.startswith(site.address + "/")] == []
+    assert [complaint for visitor in visitors for complaint in visitor.complaints] == []
+
+
+def test_every_page_fits_a_phone(played: dict[str, Any], site: Site, browser: Browser) -> None:
+    pages = {
+        "consumer": ["/consumer", "/consumer/plan", f"/consumer/rounds/{played['round']}"],
+        "owner": ["/owner", f"/owner/rounds/{played['round']}", "/owner/privacy", "/owner/earnings"],
+        "operator": ["/operator", f"/operator/rounds/{played['round']}", "/operator/ledger", "/operator/people"],
+    }
+    people = {user.role: user for user in queries.users_page(site.market, site.operator).items}
+    for (role, paths), scheme in zip(pages.items(), ("light", "dark", "light"), strict=True):
+        phone = Visitor(browser, site, color_scheme=scheme, **PHONE)
+        phone.go("/")
+        assert phone.fits()
+        phone.enter(commands.renew_code(site.market, site.operator, people[role].user_id).code)
+        for path in paths:
+            phone.go(path)
+            assert phone.fits(), path
+            phone.shoot(f"phone-{path.replace('/', '-').replace(played['round'], 'one').strip('-')}")
+        phone.context.close()
+
+
+def test_a_form_can_be_filled_in_with_the_keyboard_alone(played: dict[str, Any]) -> None:
+    consumer = played["consumer"]
+    consumer.go("/consumer/plan")
+    consumer.page.keyboard.press("Tab")
+    assert consumer.page.evaluate("document.activeElement.className") == "skip"
+    seen = set()
+    for _ in range(40):
+        consumer.page.keyboard.press("Tab")
+        seen.add(consumer.page.evaluate("document.activeElement.name || document.activeElement.innerText"))
+    assert {"kind", "text", "attribute", "budget", "owners", "bid_time", "report_time", "Save as draft"} <= seen
+
+
+UNLABELLED = """
+() => [...document.querySelectorAll(
+    'input:not([type=hidden]), select, textarea, button, meter, progress, svg[role=img]')]
+  .filter((e) => e.checkVisibility() && !e.labels?.length && !e.innerText?.trim())
+  .filter((e) => !e.getAttribute('aria-label') && !e.getAttribute('aria-labelledby'))
+  .map((e) => e.outerHTML.slice(0, 120))
+"""
+STRUCTURE = """
+() => ({ h1: document.querySelectorAll('h1').length, main: document.querySelectorAll('main').length,
+         header: document.querySelectorAll('body > header').length, lang: document.documentElement.lang,
+         inline: document.querySelectorAll('[style], script:not([src]), style, [onclick]').length })
+"""
+
+
+def test_every_page_has_landmarks_labels_and_nothing_inline(played: dict[str, Any]) -> None:
+    visits = [
+        (played["consumer"], ["/consumer", "/consumer/plan", f"/consumer/rounds/{played['round']}"]),
+        (played["owners"][0], ["/owner", f"/owner/rounds/{played['round']}", "/owner/privacy", "/owner/earnings"]),
+        (
+            played["operator"],
+            ["/operator", f"/operator/rounds/{played['round']}", "/operator/ledger", "/operator/people"],
+        ),
+    ]
+    for visitor, paths in visits:
+        for path in paths:
+            visitor.go(path)
+            assert visitor.page.evaluate(UNLABELLED) == [], path
+            found = visitor.page.evaluate(STRUCTURE)
+            assert found == {"h1": 1, "main": 1, "header": 1, "lang": "en", "inline": 0}, path

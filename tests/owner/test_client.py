@@ -1,0 +1,106 @@
+"""The device's client resends the same bytes, and says in a sentence why the market said no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pdqs.owner.client import ATTEMPTS, OwnerClient
+from pdqs.owner.device import Device
+from pdqs.owner.errors import MarketError
+from pdqs.owner.ledger import Ledger
+
+from .rounds import ROUND, notice, offer
+
+RECEIPT = {"round_id": ROUND, "terms_hash": "0" * 64, "code": 1, "received_at_ms": 5, "payment_micros": 7}
+
+
+def client(answer: Callable[[httpx.Request], httpx.Response]) -> OwnerClient:
+    return OwnerClient("http://market.test", "t" * 30, transport=httpx.MockTransport(answer), sleep=lambda _: None)
+
+
+def test_a_report_is_sent_again_with_the_same_bytes_until_the_market_answers() -> None:
+    bodies: list[bytes] = []
+
+    def flaky(request: httpx.Request) -> httpx.Response:
+        bodies.append(request.content)
+        if len(bodies) == 1:
+            raise httpx.ConnectError("no route")
+        if len(bodies) == 2:
+            return httpx.Response(503)
+        return httpx.Response(200, json=RECEIPT)
+
+    with client(flaky) as market:
+        assert market.send_report(ROUND, b'{"the":"bytes"}').payment_micros == 7
+    assert bodies == [b'{"the":"bytes"}'] * 3
+
+
+def test_a_report_that_could_not_be_sent_is_stored_and_goes_out_unchanged_later(tmp_path: Path) -> None:
+    about, ledger, sent = notice(), Ledger(tmp_path / "device.sqlite"), []
+    ledger.keep_bid("m", ROUND, 0, b"{}")
+    device = Device(market="m", ledger=ledger)
+    review = device.review(about, offer(about, bid_micros=0))
+
+    def down(_request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("no route")
+
+    def up(request: httpx.Request) -> httpx.Response:
+        sent.append(request.content)
+        return httpx.Response(200, json=RECEIPT)
+
+    stored = device.report(review, 1, now_ms=1)
+    with client(down) as market, pytest.raises(MarketError, match="cannot be reached"):
+        market.send_report(ROUND, stored.body)
+    ledger.close()
+    reopened = Ledger(tmp_path / "device.sqlite")
+    kept = reopened.report("m", ROUND)
+    assert kept is not None
+    assert not kept.acknowledged
+    with client(up) as market:
+        market.send_report(ROUND, kept.body)
+    reopened.close()
+    assert sent == [stored.body]
+
+
+def test_a_refusal_is_not_retried_and_is_told_in_the_markets_words() -> None:
+    calls: list[str] = []
+
+    def refuses(request: httpx.Request) -> httpx.Response:
+        calls.append(request.url.path)
+        return httpx.Response(409, json={"detail": "bids are closed"})
+
+    with client(refuses) as market, pytest.raises(MarketError, match=r"said no \(409\): bids are closed"):
+        market.send_bid(ROUND, b"{}")
+    assert len(calls) == 1
+
+
+def test_a_busy_market_is_given_up_on_after_a_few_attempts() -> None:
+    calls: list[str] = []
+
+    def busy(request: httpx.Request) -> httpx.Response:
+        calls.append(request.url.path)
+        return httpx.Response(429)
+
+    with client(busy) as market, pytest.raises(MarketError, match="429"):
+        market.offer(ROUND)
+    assert len(calls) == ATTEMPTS
+
+
+@pytest.mark.parametrize("bad", [{}, {**RECEIPT, "selected": True}, {**RECEIPT, "payment_micros": 1.5}])
+def test_an_answer_that_is_no_receipt_is_refused(bad: dict[str, object]) -> None:
+    with client(lambda _: httpx.Response(200, json=bad)) as market, pytest.raises(MarketError, match="ReportReceipt"):
+        market.send_report(ROUND, b"{}")
+
+
+def test_a_round_id_cannot_reach_another_route() -> None:
+    with client(lambda _: httpx.Response(200, json={})) as market, pytest.raises(MarketError, match="not a round's id"):
+        market.notice("../users")
+
+
+def test_a_code_for_someone_else_than_an_owner_is_refused() -> None:
+    made = {"token": "t" * 30, "user": {"role": "consumer"}}
+    with client(lambda _: httpx.Response(200, json=made)) as market, pytest.raises(MarketError, match="for a consumer"):
+        market.redeem("c" * 30)
