@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pdqs.domain import Domain
-from pdqs.errors import InputError
+from pdqs.errors import InputError, RowError
 from pdqs.files import amounts, naming, read_table
 from pdqs.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT
 from pdqs.offers import Offers
@@ -49,15 +49,21 @@ def read_offers(path: Path, domain: Domain) -> tuple[list[str], Offers]:
     with naming(path):
         if len(table) < 2:
             raise InputError(f"a market needs at least 2 owners, got {len(table)}")
-        _refuse((q >= 0) & (q < 1), "q", q, "is not a chance of at least 0 and below 1")
-        _refuse(q * Q_UNITS == np.floor(q * Q_UNITS), "q", q, "is not a multiple of 2^-32, as the q of an offer is")
-        true_epsilon = epsilon_upper(q, domain.size)
-        same = np.abs(epsilon - true_epsilon) <= 1e-9 * (1.0 + true_epsilon)
-        _refuse(same, "epsilon", epsilon, f"is not the loss of this q on {domain.size} values: another domain made it")
-        countable = (payments >= 0) & (payments * MICROS_PER_UNIT <= LARGEST_PAYMENT_MICROS)
-        _refuse(countable, "payment", payments, "is not an amount of money")
+        offers = checked_offers(bids, q, epsilon, payments, domain)
+    return [str(owner) for owner in table.columns["owner"]], offers
+
+
+def checked_offers(bids: Floats, q: Floats, epsilon: Floats, payments: Floats, domain: Domain) -> Offers:
+    """Offers from their columns, refused where they are none or another domain's; the budget is what they add up to."""
+    _refuse((q >= 0) & (q < 1), "q", q, "is not a chance of at least 0 and below 1")
+    _refuse(q * Q_UNITS == np.floor(q * Q_UNITS), "q", q, "is not a multiple of 2^-32, as the q of an offer is")
+    true_epsilon = epsilon_upper(q, domain.size)
+    same = np.abs(epsilon - true_epsilon) <= 1e-9 * (1.0 + true_epsilon)
+    _refuse(same, "epsilon", epsilon, f"is not the loss of this q on {domain.size} values: another domain made it")
+    countable = (payments >= 0) & (payments * MICROS_PER_UNIT <= LARGEST_PAYMENT_MICROS)
+    _refuse(countable, "payment", payments, "is not an amount of money")
     payment_micros = np.rint(payments * MICROS_PER_UNIT).astype(np.int64)
-    offers = Offers(
+    return Offers(
         bids=bids,
         q=q,
         epsilon=true_epsilon,
@@ -65,7 +71,6 @@ def read_offers(path: Path, domain: Domain) -> tuple[list[str], Offers]:
         domain=domain,
         budget_micros=int(payment_micros.sum()),
     )
-    return [str(owner) for owner in table.columns["owner"]], offers
 
 
 def read_reports(path: Path, owners: Sequence[str], domain: Domain) -> Reports:
@@ -84,4 +89,4 @@ def read_reports(path: Path, owners: Sequence[str], domain: Domain) -> Reports:
 def _refuse(good: Booleans, name: str, cells: Floats, fault: str) -> None:
     if not good.all():
         row = int(np.argmin(good))
-        raise InputError(f"row {row + 1}, column {name!r}: {cells[row]:.10g} {fault}")
+        raise RowError(row + 1, name, f"{cells[row]:.10g} {fault}")
