@@ -177,7 +177,7 @@ def test_no_order_of_operations_breaks_the_market() -> None:
 
 
 def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "_refuse_bid", lambda _row, _bid, _now: None)
+    monkeypatch.setattr(commands, "_bid_refusal", lambda _row, _bid, _now: None)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(MarketMachine, settings=_SEARCH)
 

@@ -110,7 +110,7 @@ def end_session(market: Market, cookie: str) -> None:
 
 def user_of_token(market: Market, token: str) -> User:
     """The user behind a bearer token."""
-    with market.store.read() as connection:
+    with market.store.look() as connection:
         row = connection.execute(_BY_TOKEN, {"token_hash": hashed(token)}).one_or_none()
     if row is None:
         raise UnauthorizedError("bad-token", "the bearer token is unknown or has been replaced")

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from pdqs.errors import PdqsError
 from pdqs.market import access, ledger
 from pdqs.market.context import Market
-from pdqs.market.errors import ConflictError, NotFoundError, UnprocessableError
+from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
 from pdqs.market.messages import Round, RoundPlan, User
 from pdqs.market.rounds import frozen, numerators_of, offers_for, outcome_of, terms_of
 from pdqs.market.schema import bids, offers, reports, rounds
@@ -101,13 +101,14 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceip
     with market.store.write() as connection:
         row = _round_for_owner(connection, round_id)
         now = market.clock()
-        kept = _own(connection, bids, round_id, actor)
+        refusal = _bid_refusal(row, bid, now)
+        fresh = {"round_id": round_id, "owner_id": actor.user_id, "bid_micros": bid.bid_micros, "placed_at_ms": now}
+        if refusal is None and insert_new(connection, bids, fresh):
+            return bid_receipt(row, bid.bid_micros, now)
+        kept = _own(connection, bids, round_id, actor)  # acknowledged before, by this request's twin or long ago
         if kept is None:
-            _refuse_bid(row, bid, now)
-            fresh = {"round_id": round_id, "owner_id": actor.user_id, "bid_micros": bid.bid_micros, "placed_at_ms": now}
-            if insert_new(connection, bids, fresh):
-                return bid_receipt(row, bid.bid_micros, now)
-            kept = _own(connection, bids, round_id, actor)  # a twin of this request came first
+            assert refusal is not None, "a bid that was neither refused nor kept"
+            raise refusal
         if (kept.bid_micros, row.terms_hash) != (bid.bid_micros, bid.terms_hash):
             raise ConflictError("bid-stands", "your bid in this round stands and cannot be changed")
         return bid_receipt(row, kept.bid_micros, kept.placed_at_ms)
@@ -217,11 +218,24 @@ def report_receipt(row: Any, code: int, received_at_ms: int, payment_micros: int
 
 def _round_for_owner(connection: Connection, round_id: str) -> Any:
     """A round that owners can see, held so that it cannot be cleared or settled meanwhile."""
-    held = select(rounds).where(rounds.c.round_id == round_id).with_for_update(read=True)
-    row = connection.execute(held).one_or_none()
+    row = connection.execute(_HELD, {"wanted": round_id}).one_or_none()
     if row is None or row.terms_hash is None:
         raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
     return row
+
+
+_HELD = (
+    select(
+        rounds.c.round_id,
+        rounds.c.state,
+        rounds.c.plan,
+        rounds.c.terms_hash,
+        rounds.c.bids_close_at_ms,
+        rounds.c.reports_close_at_ms,
+    )
+    .where(rounds.c.round_id == bindparam("wanted"))
+    .with_for_update(read=True)
+)
 
 
 def _own(connection: Connection, table: Any, round_id: str, actor: User) -> Any:
@@ -229,17 +243,16 @@ def _own(connection: Connection, table: Any, round_id: str, actor: User) -> Any:
     return connection.execute(mine).one_or_none()
 
 
-def _refuse_bid(row: Any, bid: Bid, now: int) -> None:
+def _bid_refusal(row: Any, bid: Bid, now: int) -> MarketError | None:
+    """Why a new bid cannot be taken, or nothing."""
     if row.state != "open" or now >= row.bids_close_at_ms:
-        raise ConflictError("bids-closed", "bids in this round are closed")
+        return ConflictError("bids-closed", "bids in this round are closed")
     if bid.terms_hash != row.terms_hash:
-        raise ConflictError("other-terms", "the bid is for other terms than this round's")
-    plan = plan_of(row)
-    if not plan.bid_low_micros <= bid.bid_micros <= plan.bid_high_micros:
-        raise UnprocessableError(
-            "bid-out-of-range",
-            f"bids in this round lie from {plan.bid_low_micros} to {plan.bid_high_micros} micro-units",
-        )
+        return ConflictError("other-terms", "the bid is for other terms than this round's")
+    low, high = plan_of(row).bid_low_micros, plan_of(row).bid_high_micros
+    if not low <= bid.bid_micros <= high:
+        return UnprocessableError("bid-out-of-range", f"bids in this round lie from {low} to {high} micro-units")
+    return None
 
 
 def _refuse_report(row: Any, report: Report, now: int) -> None:

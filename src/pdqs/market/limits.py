@@ -70,6 +70,7 @@ class Gate:
         body = await self._body(headers, receive)
         if body is None:
             detail = f"a request may hold at most {self._most_bytes} bytes"
+            await _drain(receive, 8 * self._most_bytes)
             await send_problem(send, 413, "too-large", "Content too large", detail, [(b"connection", b"close")])
             return
         await self._app(scope, _replayed(body, receive), send)
@@ -98,6 +99,15 @@ class Gate:
                 return None
             more = message.get("more_body", False)
         return b"".join(chunks)
+
+
+async def _drain(receive: Receive, most_bytes: int) -> None:
+    """Hear out a caller who sends too much, up to a point: one cut off in mid-sentence never reads the answer."""
+    heard, more = 0, True
+    while more and heard <= most_bytes:
+        message = await receive()
+        heard += len(message.get("body", b""))
+        more = message["type"] == "http.request" and message.get("more_body", False)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Table
@@ -13,13 +14,20 @@ Row = dict[str, Any]
 
 def insert_new(connection: Connection, table: Table, row: Row) -> bool:
     """Insert a row unless its key is taken; whether it was new."""
-    key = next(iter(table.primary_key.columns))
-    return connection.execute(_unless_taken(connection, table).values(row).returning(key)).first() is not None
+    return connection.execute(_insert_telling(connection.dialect.name, table), row).first() is not None
 
 
 def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     """Insert those rows whose keys are not taken."""
     connection.execute(_unless_taken(connection, table), rows)
+
+
+@cache
+def _insert_telling(dialect: str, table: Table) -> Any:
+    """An insert that gives the key back when it was new; made once for each table, for bids come by the thousand."""
+    key = next(iter(table.primary_key.columns))
+    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    return insert(table).on_conflict_do_nothing().returning(key)
 
 
 def _unless_taken(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:

@@ -29,12 +29,19 @@ class Store:
         self.engine = engine
         self.dialect = engine.dialect.name
         self._writing = threading.Lock()
-        self._write_engine = engine.execution_options(pdqs_writes=True)
+        self._write_engine = engine.execution_options(pdqs_begins="BEGIN IMMEDIATE")
+        self._look_engine = engine.execution_options(isolation_level="AUTOCOMMIT", pdqs_begins="")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one state of the database."""
         with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def look(self) -> Iterator[Connection]:
+        """A connection for one statement: without a transaction around it there is less to say to the database."""
+        with self._look_engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -97,5 +104,6 @@ def _make_careful(engine: Engine) -> None:
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
         # A transaction that will write says so at once: a reader that turned into a writer could find itself outdated.
-        writes = connection.get_execution_options().get("pdqs_writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        how = connection.get_execution_options().get("pdqs_begins", "BEGIN")
+        if how:
+            connection.exec_driver_sql(how)

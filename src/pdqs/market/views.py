@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
@@ -17,7 +18,13 @@ from pdqs.owner.messages import Offer, RoundNotice
 
 def plan_of(row: Any) -> RoundPlan:
     """The plan that a round was made from."""
-    return RoundPlan.model_validate_json(row.plan)
+    return _parsed_plan(row.plan)
+
+
+@lru_cache(maxsize=256)
+def _parsed_plan(text: str) -> RoundPlan:
+    """A plan is frozen, and the same one is asked for with every bid."""
+    return RoundPlan.model_validate_json(text)
 
 
 def round_messages(connection: Connection, rows: Sequence[Any]) -> list[Round]:

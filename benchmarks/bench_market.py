@@ -1,0 +1,257 @@
+"""The market under load, beside a bare endpoint that does nothing but insert.
+
+    python benchmarks/bench_market.py --database sqlite --out docs/results/market/load_sqlite.json
+
+1. **Bids a second.** Two servers on the same database in the same run: the market, and a FastAPI app whose one route
+   parses the same message and inserts one row with the same store. An asyncio client keeps connections open and sends
+   one bid for every owner, each with her own token. The two take turns, several times; what counts is their ratio,
+   which does not depend on the machine. The aim is 0.6.
+2. **Clearing.** Seconds to clear and to settle one round of 100,000 owners. The aim for clearing is 5 s on SQLite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from sqlalchemy import text
+
+from market.town import found_town, new_database, postgres_server
+from pdqs.market import Settings, commands
+from pdqs.market.access import hashed
+from pdqs.market.app import create_app
+from pdqs.market.context import system_clock
+from pdqs.market.messages import Round
+from pdqs.market.observe import log_to_stderr
+from pdqs.market.schema import bids, offers, reports, users
+from pdqs.market.serving import address_of, listening_socket, server_of
+from pdqs.market.store import Store, open_store
+from pdqs.owner.messages import Bid, BidReceipt
+
+CONNECTIONS = 32
+UNLIMITED = {"caller_rate": 1e9, "caller_burst": 1e9, "address_rate": 1e9, "address_burst": 1e9}
+
+
+def serve_market(url: str) -> None:
+    """The market as ``pdqs serve`` runs it, its log included, with rates that a load test does not reach."""
+    log_to_stderr()
+    _serve(create_app(Settings(database_url=url, **UNLIMITED)))  # type: ignore[arg-type]
+
+
+def serve_bare(url: str) -> None:
+    """One route: parse the message, insert a row, commit."""
+    from fastapi import FastAPI
+
+    app, store = FastAPI(), open_store(url)
+
+    @app.put("/v1/rounds/{round_id}/bid")
+    def put_bid(round_id: str, bid: Bid) -> BidReceipt:
+        now = system_clock()
+        with store.write() as connection:
+            connection.execute(_INSERT, {"round": round_id, "bid": bid.bid_micros, "now": now})
+        return BidReceipt(round_id=round_id, terms_hash=bid.terms_hash, bid_micros=bid.bid_micros, placed_at_ms=now)
+
+    _serve(app)
+
+
+_INSERT = text("INSERT INTO bare (round_id, bid_micros, placed_at_ms) VALUES (:round, :bid, :now)")
+
+
+def _serve(app: Any) -> None:
+    bound = listening_socket("127.0.0.1", 0)
+    print(address_of(bound), flush=True)
+    server_of(app).run(sockets=[bound])
+
+
+@contextmanager
+def running(what: str, url: str) -> Iterator[int]:
+    """A server in a process of its own; gives its port."""
+    command = [sys.executable, __file__, "--serve", what, "--url", url]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    try:
+        yield int(process.stdout.readline().rsplit(":", 1)[1])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@dataclasses.dataclass
+class Load:
+    """What a burst of requests came to."""
+
+    seconds: float
+    latencies: list[float]
+
+    @property
+    def rate(self) -> float:
+        return len(self.latencies) / self.seconds
+
+    @property
+    def p99_ms(self) -> float:
+        return 1000 * statistics.quantiles(self.latencies, n=100)[98]
+
+
+async def sent(port: int, requests: list[bytes]) -> Load:
+    """Send every request once over so many connections; each must be answered 200."""
+    waiting, latencies = iter(requests), []
+
+    async def connection() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for request in waiting:
+            began = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+            body = await reader.readexactly(length)
+            assert head.startswith(b"HTTP/1.1 200"), head + body
+            latencies.append(time.perf_counter() - began)
+        writer.close()
+        await writer.wait_closed()
+
+    began = time.perf_counter()
+    await asyncio.gather(*(connection() for _ in range(CONNECTIONS)))
+    return Load(seconds=time.perf_counter() - began, latencies=latencies)
+
+
+def request_for(found: Round, token: str, bid_micros: int) -> bytes:
+    body = Bid(terms_hash=str(found.terms_hash), bid_micros=bid_micros).model_dump_json().encode()
+    head = (
+        f"PUT /v1/rounds/{found.round_id}/bid HTTP/1.1\r\nHost: market\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def bids_a_second(url: str, owners: int, turns: int) -> dict[str, Any]:
+    """The two servers by turns: one round and one burst each time."""
+    town = found_town(url, money_micros=10**12)
+    town.clock.now_ms = system_clock()
+    town.add_owners(owners)
+    tokens = {owner.user_id: f"token-of-{owner.user_id}" for owner in town.owners}
+    with town.market.store.write() as connection:
+        connection.execute(text(_BARE[town.market.store.dialect]))
+        for user_id, token in tokens.items():
+            connection.execute(users.update().where(users.c.user_id == user_id).values(token_hash=hashed(token)))
+    ours, bare = [], []
+    with running("market", url) as market_port, running("bare", url) as bare_port:
+        for turn in range(-1, turns):
+            found = town.open_round(f"round-of-turn-{turn}", bid_seconds=86_400)
+            requests = [request_for(found, tokens[o.user_id], 7 * i) for i, o in enumerate(town.owners)]
+            loads = [asyncio.run(sent(port, requests)) for port in (bare_port, market_port)]
+            if turn >= 0:  # the first turn warms both up
+                bare.append(loads[0])
+                ours.append(loads[1])
+    town.market.store.close()
+    ratios = [mine.rate / other.rate for mine, other in zip(ours, bare, strict=True)]
+    return {
+        "owners": owners,
+        "turns": turns,
+        "connections": CONNECTIONS,
+        "market_bids_per_second": round(statistics.median(load.rate for load in ours), 1),
+        "market_p99_ms": round(statistics.median(load.p99_ms for load in ours), 1),
+        "bare_inserts_per_second": round(statistics.median(load.rate for load in bare), 1),
+        "bare_p99_ms": round(statistics.median(load.p99_ms for load in bare), 1),
+        "ratio": round(statistics.median(ratios), 3),
+        "ratios": [round(ratio, 3) for ratio in ratios],
+    }
+
+
+_BARE = {
+    "sqlite": "CREATE TABLE bare (id INTEGER PRIMARY KEY, round_id TEXT, bid_micros INTEGER, placed_at_ms INTEGER)",
+    "postgresql": "CREATE TABLE bare (id BIGSERIAL PRIMARY KEY, round_id TEXT, bid_micros BIGINT, placed_at_ms BIGINT)",
+}
+
+
+def large_round(url: str, owners: int) -> dict[str, Any]:
+    """Seconds to clear and settle one round of so many."""
+    town = found_town(url, money_micros=10**12)
+    town.add_owners(owners)
+    found = town.open_round(budget_micros=300_000 * owners)
+    rows = [
+        {"round_id": found.round_id, "owner_id": owner.user_id, "bid_micros": 7919 * i % 10**6, "placed_at_ms": 1}
+        for i, owner in enumerate(town.owners)
+    ]
+    with town.market.store.write() as connection:
+        connection.execute(bids.insert(), rows)
+    town.clock.advance(60)
+    began = time.perf_counter()
+    cleared = commands.clear_round(town.market, town.operator, found.round_id)
+    clear_seconds = time.perf_counter() - began
+    _report_all(town.market.store, cleared)
+    began = time.perf_counter()
+    commands.settle_round(town.market, town.operator, found.round_id)
+    settle_seconds = time.perf_counter() - began
+    assert town.balanced()
+    town.market.store.close()
+    return {
+        "owners": owners,
+        "offers": cleared.offers,
+        "clear_seconds": round(clear_seconds, 2),
+        "settle_seconds": round(settle_seconds, 2),
+    }
+
+
+def _report_all(store: Store, found: Round) -> None:
+    with store.write() as connection:
+        asked = connection.execute(
+            offers.select().where(offers.c.round_id == found.round_id, offers.c.q_numerator > 0)
+        ).all()
+        rows = [
+            {"round_id": found.round_id, "owner_id": offer.owner_id, "code": i % 2, "received_at_ms": 1}
+            for i, offer in enumerate(asked)
+        ]
+        connection.execute(reports.insert(), rows)
+
+
+@contextmanager
+def databases(kind: str) -> Iterator[Any]:
+    """A function from names to empty databases of the kind, as durable as a market's are."""
+    with tempfile.TemporaryDirectory(prefix="pdqs-bench-") as directory:
+        if kind == "sqlite":
+            yield lambda name: f"sqlite:///{directory}/{name}.db"
+            return
+        with postgres_server(durable=True) as server:
+            yield lambda name: new_database(server, name)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--owners", type=int, default=1000)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--large", type=int, default=100_000)
+    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--serve", choices=["market", "bare"], default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--url", default="", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        (serve_market if options.serve == "market" else serve_bare)(options.url)
+        return
+    with databases(options.database) as made:
+        found = {
+            "database": options.database,
+            "load": bids_a_second(made("load"), options.owners, options.turns),
+            "large_round": large_round(made("large"), options.large),
+        }
+    written = json.dumps(found, indent=2) + "\n"
+    if options.out:
+        options.out.write_text(written)
+    print(written, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""A marked raw value and its coin appear nowhere: not in traffic, the database, its log file, or the logs.
+
+The owner's value is a grid point with a number found nowhere else; her offer's q is high, so that many devices report
+something else. What could hold it is searched for the number in every form it could take, and for the coin's words.
+The search itself is tested: it must find the value when a device leaks it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from market.town import Town, found_town
+from pdqs.market import Settings, access, commands, queries
+from pdqs.market.app import create_app
+from pdqs.market.messages import QueryMessage
+from pdqs.market.observe import LOGGER
+from pdqs.market.serving import served
+from pdqs.owner.client import OwnerClient
+from pdqs.owner.device import Device
+from pdqs.owner.ledger import Ledger
+from pdqs.owner.messages import DomainMessage
+
+# 73,459 is the value of code 459 in a domain that starts at 73,000: neither shows up by accident.
+CANARY = 73_459
+DOMAIN = DomainMessage(kind="grid", start=73_000.0, step=1.0, size=1000)
+COIN_WORDS = ("coin", "selected", "truthful", "told_truth")
+
+
+@dataclass
+class Words:
+    """Known randomness: a coin that chooses the die, and a die that lands on 7."""
+
+    given: list[int] = field(default_factory=lambda: [2**32 - 1, 7])
+
+    def words(self, count: int) -> np.ndarray:
+        taken, self.given = self.given[:count], self.given[count:]
+        return np.array(taken, dtype=np.uint32)
+
+
+@dataclass
+class Tap(httpx.HTTPTransport):
+    """Everything that goes over the wire, both ways."""
+
+    heard: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.heard += [str(request.url).encode(), str(request.headers.raw).encode(), request.read()]
+        answer = super().handle_request(request)
+        self.heard += [str(answer.headers.raw).encode(), answer.read()]
+        return answer
+
+
+@pytest.fixture
+def round_with_canary(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[tuple[Town, OwnerClient, Tap]]:
+    (tmp_path / "server").mkdir()
+    url = f"sqlite:///{tmp_path}/server/market.db"
+    town = found_town(url)
+    town.add_owners(6)
+    LOGGER.propagate = True
+    caplog.set_level(logging.DEBUG)
+    app = create_app(Settings(database_url=url), town.clock, ticking=False)
+    tap = Tap()
+    token = access.issue_token(town.market, town.owners[0])
+    with served(app) as address, OwnerClient(address, token, transport=tap) as client:
+        yield town, client, tap
+    LOGGER.propagate = False
+    town.market.store.close()
+
+
+def _everything(tmp_path: Path, tap: Tap, caplog: pytest.LogCaptureFixture) -> bytes:
+    """All that was said, kept or logged on the server's side and on the wire."""
+    files = b"".join(file.read_bytes() for file in (tmp_path / "server").iterdir())
+    return b"\n".join([*tap.heard, files, caplog.text.encode()])
+
+
+def _reported(town: Town, client: OwnerClient, tmp_path: Path, value: int) -> None:
+    """A round in which the first owner reports from her device."""
+    found = town.open_round(
+        query=QueryMessage(kind="median", text="What do you earn?", domain=DOMAIN),
+        attribute="income",
+        epsilon_max=10.0,
+        budget_micros=90_000_000,
+    )
+    device = Device(market="m", ledger=Ledger(tmp_path / "device.sqlite"), entropy=Words())
+    device.ledger.set_cap("income", 20 * 10**9)
+    client.send_bid(found.round_id, device.bid(client.notice(found.round_id), 1000).body)
+    for place, owner in enumerate(town.owners[1:]):
+        town.bid(owner, found, 1000 * place)
+    town.clock.advance(60)
+    commands.clear_round(town.market, town.consumer, found.round_id)
+    review = device.review(client.notice(found.round_id), client.offer(found.round_id))
+    assert review.offer.q_numerator > 2**31
+    client.send_report(found.round_id, device.report(review, value, now_ms=town.clock()).body)
+    town.clock.advance(60)
+    commands.settle_round(town.market, town.consumer, found.round_id)
+    assert queries.report(town.market, town.owners[0], found.round_id).code == 7
+    device.ledger.close()
+
+
+def _traces(haystack: bytes, value: int) -> list[str]:
+    code = value - int(DOMAIN.start)
+    forms = [f"{value}", f'"code":{code}', f'"code": {code}', f"{float(value)!r}"]
+    return [form for form in forms if form.encode() in haystack]
+
+
+def test_a_marked_value_and_its_coin_appear_nowhere(
+    round_with_canary: tuple[Town, OwnerClient, Tap], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    town, client, tap = round_with_canary
+    _reported(town, client, tmp_path, CANARY)
+    haystack = _everything(tmp_path, tap, caplog)
+    assert b'"code":7' in haystack  # the report itself is there to be found
+    assert b"/v1/rounds/{round_id}/report" in haystack  # and so are the logs
+    assert _traces(haystack, CANARY) == []
+    assert [word for word in COIN_WORDS if word.encode() in haystack.lower()] == []
+
+
+def test_the_databases_own_files_hold_the_report_and_not_the_value(
+    round_with_canary: tuple[Town, OwnerClient, Tap], tmp_path: Path
+) -> None:
+    town, client, _ = round_with_canary
+    _reported(town, client, tmp_path, CANARY)
+    names = {file.name for file in (tmp_path / "server").iterdir()}
+    assert "market.db-wal" in names  # the log file was there to be searched
+    with town.market.store.read() as connection:
+        codes = connection.exec_driver_sql("SELECT code FROM reports").scalars().all()
+    assert codes == [7]
+
+
+def test_the_search_finds_a_value_that_leaks(
+    round_with_canary: tuple[Town, OwnerClient, Tap], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    town, client, tap = round_with_canary
+    _reported(town, client, tmp_path, CANARY)
+    leak = json.dumps({"value": CANARY, "coin": 0})
+    client._http.put("/v1/rounds/r_000000000000000000000000/report", content=leak)  # a device that tells all
+    haystack = _everything(tmp_path, tap, caplog)
+    assert _traces(haystack, CANARY) == [str(CANARY)]
+    assert b"coin" in haystack
