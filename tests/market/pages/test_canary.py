@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import MetaData, select
 
+from owner.node import BROWSER
 from pdqs.market import commands
 from pdqs.market.messages import QueryMessage, RoundPlan
 from pdqs.owner.messages import Bid, DomainMessage
@@ -203,7 +203,7 @@ LEAKS = {
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_device_that_leaks_is_caught(leak: str, browser: Browser, tmp_path: Path) -> None:
     was, becomes = LEAKS[leak]
-    module = (Path(str(files("pdqs.owner"))) / "browser" / "device.mjs").read_text(encoding="utf-8")
+    module = (BROWSER / "device.mjs").read_text(encoding="utf-8")
     assert module.count(was) == 1
 
     def leaky(route: Route) -> None:

@@ -153,7 +153,7 @@ def test_the_owners_browser_keeps_her_lifetime_account(played: dict[str, Any]) -
 def test_a_cap_set_in_the_browser_stays(played: dict[str, Any]) -> None:
     ann = played["owners"][0]
     ann.go("/owner/privacy")
-    ann.page.get_by_label("Lifetime cap").fill("4.5")
+    ann.page.get_by_label("Lifetime cap", exact=True).fill("4.5")
     ann.press("Set the cap")
     ann.page.get_by_text("of 4.5000 epsilon").wait_for()
     ann.go("/owner/privacy")

@@ -112,13 +112,20 @@ export class Device {
   }
 
   async setCap(attribute, capNanos) {
-    await this.store.change("caps", this.key(attribute), () => capNanos);
+    const cap = { owner: this.owner, attribute, cap_nanos: capNanos };
+    await this.store.change("caps", this.key(attribute), () => cap);
+  }
+
+  /** Every attribute that this owner ever reported on or set a cap for. */
+  async attributes() {
+    const kept = [...(await this.store.all("reports")), ...(await this.store.all("caps"))];
+    return [...new Set(kept.filter((one) => one.owner === this.owner).map((one) => one.attribute))].sort();
   }
 
   /** Recompute all that the offer claims, against this device's own record of the bid. */
   async review(notice, offer) {
     const bid = await this.store.get("bids", this.key(notice.round_id));
-    if (!bid) throw new Refusal("This browser has no record of your bid, so it cannot hold the offer to it.");
+    if (!bid) throw new Refusal("This browser has no record of your bid, so it cannot hold the offer to it. Report from where you bid.");
     await checkOffer(notice, offer, bid.bid_micros);
     const k = offer.question.domain.size;
     const spending = await this.spending(offer.question.attribute);
@@ -186,7 +193,7 @@ function spent(reports, owner, attribute, cap) {
   const made = reports.filter((one) => one.owner === owner && one.attribute === attribute);
   return {
     spentNanos: made.reduce((sum, one) => sum + one.epsilon_nanos, 0),
-    capNanos: cap ?? DEFAULT_CAP_NANOS,
+    capNanos: cap?.cap_nanos ?? DEFAULT_CAP_NANOS,
     reports: made.length,
   };
 }

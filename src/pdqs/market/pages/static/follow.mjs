@@ -2,7 +2,7 @@
 
 const part = document.getElementById("progress");
 const said = document.getElementById("said");
-const EVERY_MS = 2000;
+const EVERY_MS = 1000;
 let last = null;
 
 function holdsFocus() {
@@ -14,7 +14,8 @@ async function look() {
   if (state === "settled" || state === "cancelled") return;
   if (!document.hidden && state !== "draft") {
     try {
-      const answer = await fetch(part.dataset.follow, { redirect: "error" });
+      const answer = await fetch(part.dataset.follow, { redirect: "manual" });
+      if (answer.type === "opaqueredirect") { location.reload(); return; } // signed out: show the door
       const html = answer.ok ? await answer.text() : null;
       const page = new DOMParser().parseFromString(html ?? "", "text/html");
       const words = page.body.firstElementChild?.dataset.said;

@@ -7,7 +7,7 @@ import { ask, calm, epsilonText, micros, money, owner, trouble } from "./market.
 
 const page = document.getElementById("device");
 const { round, stage } = page.dataset;
-const EVERY_MS = 2000;
+const EVERY_MS = 1000;
 
 const show = (name, text) => {
   for (const place of page.querySelectorAll(`[data-show="${name}"]`)) place.textContent = text;
@@ -166,7 +166,8 @@ const sentAsTold = () => page.querySelector('[data-show="sent"]').textContent;
 /** Reload when there is something new to see. */
 async function watch() {
   try {
-    const answer = await fetch(`/owner/rounds/${round}/stage`, { redirect: "error" });
+    const answer = await fetch(`/owner/rounds/${round}/stage`, { redirect: "manual" });
+    if (answer.type === "opaqueredirect") { location.reload(); return; } // signed out: show the door
     if (answer.ok && (await answer.json()).stage !== stage) { location.reload(); return; }
   } catch {
     // Out of reach: look again later.

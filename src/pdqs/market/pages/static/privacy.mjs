@@ -19,18 +19,20 @@ async function spendingCard(device, attribute) {
   meter.setAttribute("aria-label", `Epsilon spent on ${attribute}: ${epsilonText(spentNanos)} of ${epsilonText(capNanos)}`);
   const field = slot(card, "new-cap");
   field.value = String(capNanos / 1e9);
-  card.querySelector("form").addEventListener("submit", async (event) => {
-    event.preventDefault();
-    calm();
-    const cap = Number(field.value.trim().replace(",", "."));
-    const good = field.value.trim() !== "" && cap >= 0 && cap <= 1000;
-    field.setAttribute("aria-invalid", String(!good));
-    if (!good) { trouble(new Error("A cap is a number from 0 to 1000.")); return; }
-    await device.setCap(attribute, Math.floor(cap * 1e9));
-    document.getElementById("said").textContent = `The cap for ${attribute} is ${cap}.`;
-    await present(device);
-  });
+  card.querySelector("form").addEventListener("submit", (event) => setCap(event, device, attribute, field));
   return card;
+}
+
+async function setCap(event, device, attribute, field) {
+  event.preventDefault();
+  calm();
+  const cap = Number(field.value.trim().replace(",", "."));
+  const good = field.value.trim() !== "" && cap >= 0 && cap <= 1000 && /^[a-z][a-z0-9_.-]{0,59}$/.test(attribute);
+  field.setAttribute("aria-invalid", String(!good));
+  if (!good) { trouble(new Error("A cap is a number from 0 to 1000, for a fact named in small letters.")); return; }
+  await device.setCap(attribute, Math.floor(cap * 1e9));
+  document.getElementById("said").textContent = `The cap for ${attribute} is ${cap}.`;
+  await present(device);
 }
 
 function historyCard(made) {
@@ -45,15 +47,17 @@ function historyCard(made) {
 
 async function present(device) {
   const history = await device.history();
-  const attributes = [...new Set(history.map((made) => made.attribute))].sort();
-  if (!attributes.length) return;
-  const cards = await Promise.all(attributes.map((attribute) => spendingCard(device, attribute)));
-  document.getElementById("spending").replaceChildren(...cards);
-  document.getElementById("history").replaceChildren(...history.reverse().map(historyCard));
+  const cards = await Promise.all((await device.attributes()).map((attribute) => spendingCard(device, attribute)));
+  if (cards.length) document.getElementById("spending").replaceChildren(...cards);
+  if (history.length) document.getElementById("history").replaceChildren(...history.reverse().map(historyCard));
 }
 
 try {
-  await present(new Device(await openStore(), owner()));
+  const device = new Device(await openStore(), owner());
+  const fact = document.getElementById("new-fact");
+  document.getElementById("cap-form").addEventListener("submit", (event) =>
+    setCap(event, device, fact.value.trim(), document.getElementById("first-cap")));
+  await present(device);
 } catch (fault) {
   trouble(fault);
 }
