@@ -165,8 +165,8 @@ def _forecast(terms: Terms, owners: int, budget: float, level: float) -> Plan:
 
 
 def _for_half_width(terms: Terms, owners: int, half_width: float, level: float) -> Plan:
-    if not 0 < half_width < math.inf:
-        raise PlanError(f"half_width must be a finite share above 0, got {half_width}")
+    if not 0 < half_width < 1:
+        raise PlanError(f"half_width must be a share above 0 and below 1 (0.02 is two points), got {half_width}")
     # Nobody can be paid more than the dearest bid at the cap: this buys all there is.
     best = _forecast(terms, owners, 2.0 * owners * terms.dearest_payment + 1.0, level)
     if best.half_width > half_width:

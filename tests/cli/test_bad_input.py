@@ -159,8 +159,11 @@ PLANS = {
     "nothing asked": ((), "give --half-width or --budget, and not both"),
     "both asked": (("--half-width", "0.02", "--budget", "5"), "give --half-width or --budget, and not both"),
     "beyond reach": (("--half-width", "0.0001"), "no budget reaches"),
-    "half-width of 0": (("--half-width", "0"), "half_width must be a finite share above 0"),
-    "NaN half-width": (("--half-width", "nan"), "half_width must be a finite share above 0"),
+    "half-width of 0": (("--half-width", "0"), "half_width must be a share above 0 and below 1"),
+    "half-width of everything": (("--half-width", "2"), "half_width must be a share above 0 and below 1"),
+    "budget in words": (("--budget", "much"), "Invalid value for '--budget'"),
+    "unknown option": (("--bugdet", "5"), "No such option"),
+    "NaN half-width": (("--half-width", "nan"), "half_width must be a share above 0 and below 1"),
     "negative budget": (("--budget", "-5"), "budget must be a finite number of at least 0"),
     "alpha of 0": (("--budget", "5", "--alpha", "0"), "alpha must be above 0"),
 }

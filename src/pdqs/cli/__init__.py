@@ -67,9 +67,18 @@ def _run(word: str, arguments: list[str]) -> None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         app.command(help=COMMANDS[word])(target)
     try:
-        typer.main.get_command(app)(arguments, prog_name=f"pdqs {word}")
+        code = typer.main.get_command(app)(arguments, prog_name=f"pdqs {word}", standalone_mode=False)
     except PdqsError as fault:
         _fail(str(fault))
+    except typer.Abort:
+        _fail("stopped")
+    except Exception as fault:
+        # Typer keeps its usage errors in a module of its own that moves between versions; they all have this method.
+        if not hasattr(fault, "format_message"):
+            raise
+        _fail(f"{fault.format_message().rstrip('.')}: try pdqs {word} --help")
+    if isinstance(code, int) and code:
+        raise SystemExit(code)
 
 
 def _fail(sentence: str) -> NoReturn:

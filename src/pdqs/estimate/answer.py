@@ -32,7 +32,8 @@ class Answer(Shown):
 
     ``value`` is kept to what is possible (a count between 0 and n, a value of the domain), ``raw`` is the figure before
     that. ``interval`` covers the truth among these owners with probability ``level``. For a histogram the three are
-    arrays, a row for each value.
+    arrays, a row for each value. ``heard`` counts owners whose report says anything (q > 0): unless the estimator is
+    `unbiased`, the others are taken to be like them, and no test on the reports can tell if they are not.
     """
 
     value: Any
@@ -43,6 +44,7 @@ class Answer(Shown):
     query: Query
     owners: int
     reports: int
+    heard: int
     information: float
     warnings: tuple[str, ...]
 
@@ -68,8 +70,12 @@ class Answer(Shown):
         return [
             *rows,
             ("estimator", self.estimator),
-            ("reports", f"{self.reports:,} of {self.owners:,} owners, information {self.information:,.1f}"),
+            ("stands on", self._standing()),
         ]
+
+    def _standing(self) -> str:
+        heard = f"{self.heard:,} of {self.owners:,} owners, information {self.information:,.1f}"
+        return heard if self.heard == self.owners else f"{heard}; the others are taken to be like them"
 
     def _notes(self) -> tuple[str, ...]:
         return self.warnings
@@ -105,6 +111,7 @@ def answer_from_tally(sums: Tally, terms: Terms, *, level: float = 0.95) -> Answ
         query=terms.query,
         owners=sums.owners,
         reports=sums.reports,
+        heard=sums.heard,
         information=sums.power(2),
         warnings=tuple(_warnings(sums, terms, z, gap)),
     )
