@@ -1,127 +1,59 @@
 """What the paper claims, and what the results say of each claim: computed, never typed in.
 
-A *point* is one population, kind of query and budget. A claim about most or all points *holds* from ``HOLDS`` of them,
-holds *in part* from ``IN_PART`` of them, and does not hold below; each verdict comes with the number that says so.
+:mod:`pdqs.experiments.verdicts` says when a claim holds, holds in part or does not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
+from pdqs import populations
 from pdqs.clearing import clear
-from pdqs.experiments.results import Results, Sample
+from pdqs.experiments.results import Results
 from pdqs.experiments.setups import SHIFTS
+from pdqs.experiments.verdicts import (
+    FIVE,
+    LATE,
+    MIDDLE,
+    NOT_RUN,
+    Claim,
+    Verdict,
+    Where,
+    both_forms,
+    graded,
+    lowest,
+    points,
+    samples_at,
+    share_of,
+)
 from pdqs.presets import gpqm_linear
 from pdqs.query import Count
 
-HOLDS, IN_PART = 0.95, 0.5
-FIVE = ("npqm", "gpqm-linear", "gpqm-exp", "gpqm-log", "fairquery")
-MAIN = ("count", "median")
-MIDDLE, LATE = 0.5, 0.9
 FLAT = 0.05
 """A change of the mean error by less than this share counts as none."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """holds, holds in part, does not hold, or not run; and the number that says so."""
-
-    verdict: str
-    number: str
+def _five_with(npqm: str) -> tuple[str, ...]:
+    return (npqm, *FIVE[1:])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim of the paper in our words, and how it is judged."""
-
-    name: str
-    text: str
-    judge: Callable[[Results], Verdict]
-
-
-NOT_RUN = Verdict("not run", "the cells that this claim needs are not among the results")
-
-Point = tuple[str, str, str, float]
-
-
-def points(results: Results, experiments: tuple[str, ...] = MAIN) -> Iterator[Point]:
-    """Every point of these experiments."""
-    for experiment in results.plan.experiments:
-        if experiment.name in experiments:
-            for population in experiment.populations:
-                for kind in experiment.kinds:
-                    for level in experiment.levels:
-                        yield experiment.name, population, kind, level
-
-
-def samples_at(results: Results, point: Point, mechanisms: tuple[str, ...]) -> dict[str, Sample]:
-    """The mechanisms' rounds at a point; empty unless all were run."""
-    experiment, population, kind, level = point
-    found = {name: results.at(experiment, population, kind, name, level) for name in mechanisms}
-    return {name: sample for name, sample in found.items() if sample is not None} if all(found.values()) else {}
-
-
-def graded(share: float, number: str, *, holds: float = HOLDS, in_part: float = IN_PART) -> Verdict:
-    """A verdict from a share of points.
-
-    >>> graded(0.7, "70 %").verdict
-    'holds in part'
-    """
-    if share >= holds:
-        return Verdict("holds", number)
-    return Verdict("holds in part" if share >= in_part else "does not hold", number)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Which points count: experiments and a span of budgets."""
-
-    experiments: tuple[str, ...] = MAIN
-    least: float = 0.0
-    most: float = 1.0
-
-
-def _share(
-    results: Results, mechanisms: tuple[str, ...], wins: Callable[[dict[str, float]], bool], where: Where
-) -> tuple[int, int]:
-    """At how many points the mean errors satisfy ``wins``, and of how many."""
-    met = total = 0
-    for point in points(results, where.experiments):
-        found = samples_at(results, point, mechanisms) if where.least <= point[3] <= where.most else {}
-        if found:
-            total += 1
-            met += wins({name: sample.mean_error for name, sample in found.items()})
-    return met, total
-
-
-def _lowest(name: str) -> Callable[[dict[str, float]], bool]:
-    return lambda errors: errors[name] <= min(errors.values())
-
-
-def npqm_is_best(results: Results) -> Verdict:
+def npqm_is_best(results: Results, npqm: str) -> Verdict:
     """NPQM has the lowest mean error of the five."""
-    met, total = _share(results, FIVE, _lowest("npqm"), Where())
+    met, total = share_of(results, _five_with(npqm), lowest(npqm), Where())
     if not total:
         return NOT_RUN
-    number = f"lowest mean error of the five at {met} of {total} points"
-    others = tuple("npqm-released" if name == "npqm" else name for name in FIVE)
-    again, of = _share(results, others, _lowest("npqm-released"), Where())
-    if of:
-        number += f" (as released: {again} of {of})"
-    return graded(met / total, number)
+    return graded(met / total, f"lowest mean error of the five at {met} of {total} points")
 
 
-def linear_performs_well(results: Results) -> Verdict:
+def linear_performs_well(results: Results, npqm: str) -> Verdict:
     """GPQM linear is among the best two of the five."""
-    met, total = _share(results, FIVE, lambda errors: sorted(errors.values()).index(errors["gpqm-linear"]) < 2, Where())
+
+    def among_best_two(errors: dict[str, float]) -> bool:
+        return sorted(errors.values()).index(errors["gpqm-linear"]) < 2
+
+    met, total = share_of(results, _five_with(npqm), among_best_two, Where())
     if not total:
         return NOT_RUN
     return graded(met / total, f"among the best two of the five at {met} of {total} points")
@@ -131,7 +63,7 @@ def better_than_fairquery(results: Results) -> Verdict:
     """The paper's four beat the benchmark at most points."""
     parts, met, total = [], 0, 0
     for name in FIVE[:-1]:
-        won, of = _share(results, (name, "fairquery"), _lowest(name), Where())
+        won, of = share_of(results, (name, "fairquery"), lowest(name), Where())
         if of:
             parts.append(f"{name} at {won} of {of}")
             met, total = met + won, total + of
@@ -144,7 +76,7 @@ def exp_and_log_lead_below_half(results: Results) -> Verdict:
     """exp and log beat FairQuery at most points below 0.5n."""
     met = total = 0
     for name in ("gpqm-exp", "gpqm-log"):
-        won, of = _share(results, (name, "fairquery"), _lowest(name), Where(most=MIDDLE - 0.05))
+        won, of = share_of(results, (name, "fairquery"), lowest(name), Where(most=MIDDLE - 0.05))
         met, total = met + won, total + of
     if not total:
         return NOT_RUN
@@ -182,20 +114,17 @@ def _change(results: Results, mechanism: str) -> list[float]:
     return ratios
 
 
-def _improves(mechanism: str) -> Callable[[Results], Verdict]:
-    def judge(results: Results) -> Verdict:
-        ratios = _change(results, mechanism)
-        if not ratios:
-            return NOT_RUN
-        falls = sum(ratio < 1.0 - FLAT for ratio in ratios)
-        middle = float(np.median(ratios))
-        number = (
-            f"error at 0.9n over error at 0.5n: median {middle:.3f};"
-            f" it falls by more than 5 % in {falls} of {len(ratios)} cases"
-        )
-        return graded(falls / len(ratios), number)
-
-    return judge
+def improves(results: Results, mechanism: str) -> Verdict:
+    """The error falls on from 0.5n to 0.9n."""
+    ratios = _change(results, mechanism)
+    if not ratios:
+        return NOT_RUN
+    falls = sum(ratio < 1.0 - FLAT for ratio in ratios)
+    number = (
+        f"error at 0.9n over error at 0.5n: median {float(np.median(ratios)):.3f};"
+        f" it falls by more than 5 % in {falls} of {len(ratios)} cases"
+    )
+    return graded(falls / len(ratios), number)
 
 
 def others_are_flat(results: Results) -> Verdict:
@@ -210,16 +139,16 @@ def others_are_flat(results: Results) -> Verdict:
     return graded(flat / len(every), number)
 
 
-def npqm_reaches_the_truth(results: Results) -> Verdict:
-    """With a sufficient budget NPQM is near the truth: a count within 10 %, a median within 5 % of the domain."""
+def reaches_the_truth(results: Results, npqm: str) -> Verdict:
+    """With a sufficient budget the answer is near the truth: a count within 10 %, a median within 5 % of the domain."""
     near, total, worst = 0, 0, 0.0
     for point in points(results):
-        found = samples_at(results, point, ("npqm",)) if point[3] == LATE else {}
+        found = samples_at(results, point, (npqm,)) if point[3] == LATE else {}
         if found:
-            share = found["npqm"].mean_error
-            if point[2] == "median":
-                share /= 0.5 * _width(point[1])  # 5 % of the domain's width weighs as 10 % of a count
-            near, total, worst = near + (share <= 0.10), total + 1, max(worst, share if point[2] == "count" else 0.0)
+            error, is_count = found[npqm].mean_error, point[2] == "count"
+            near += error <= (0.10 if is_count else 0.05 * _width(point[1]))
+            total += 1
+            worst = max(worst, error if is_count else 0.0)
     if not total:
         return NOT_RUN
     number = f"near the truth at 0.9n in {near} of {total} cases; worst count error {worst:.3g} times the truth"
@@ -227,27 +156,23 @@ def npqm_reaches_the_truth(results: Results) -> Verdict:
 
 
 def _width(population: str) -> float:
-    from pdqs import populations
-
     numbers = populations.load(population).median_domain.numbers
     return float(numbers[-1] - numbers[0])
 
 
 def npqm_survives_shifts(results: Results) -> Verdict:
     """NPQM beats FairQuery in the set-ups where bids are normal or training and test differ."""
-    met, total = _share(results, ("npqm", "fairquery"), _lowest("npqm"), Where(experiments=SHIFTS))
+    met, total = share_of(results, ("npqm", "fairquery"), lowest("npqm"), Where(experiments=SHIFTS))
     if not total:
         return NOT_RUN
     return graded(met / total, f"lower error than FairQuery at {met} of {total} points of set-ups 2 to 4")
 
 
-def overruns_are_rare(results: Results) -> Verdict:
+def overruns_are_rare(results: Results, npqm: str) -> Verdict:
     """NPQM seldom pays more than the budget."""
     spent, paid, total = 0, 0, 0
     for point in points(results):
-        found = samples_at(results, point, ("npqm",))
-        if found:
-            sample = found["npqm"]
+        for sample in samples_at(results, point, (npqm,)).values():
             spent += int((sample["spent"] > sample["budget"]).sum())
             paid += int((sample["paid"] > sample["budget"]).sum())
             total += sample.error.size
@@ -317,8 +242,8 @@ def privacy_is_as_printed(results: Results) -> Verdict:
 
 
 CLAIMS = (
-    Claim("npqm-best", "NPQM is the most accurate of the five on count and median queries", npqm_is_best),
-    Claim("linear-well", "GPQM linear also performs well", linear_performs_well),
+    Claim("npqm-best", "NPQM is the most accurate of the five on count and median queries", both_forms(npqm_is_best)),
+    Claim("linear-well", "GPQM linear also performs well", both_forms(linear_performs_well)),
     Claim("beats-fq", "In most experiments the paper's mechanisms beat FairQuery", better_than_fairquery),
     Claim(
         "exp-log-below",
@@ -326,12 +251,16 @@ CLAIMS = (
         exp_and_log_lead_below_half,
     ),
     Claim("exp-log-above", "Above 0.5n that advantage becomes less noticeable", exp_and_log_lead_shrinks),
-    Claim("npqm-improves", "NPQM keeps improving as the budget grows", _improves("npqm")),
-    Claim("linear-improves", "GPQM linear keeps improving as the budget grows", _improves("gpqm-linear")),
-    Claim("npqm-truth", "With a sufficient budget NPQM approximates the ground truth", npqm_reaches_the_truth),
+    Claim("npqm-improves", "NPQM keeps improving as the budget grows", both_forms(improves)),
+    Claim(
+        "linear-improves",
+        "GPQM linear keeps improving as the budget grows",
+        lambda results: improves(results, "gpqm-linear"),
+    ),
+    Claim("npqm-truth", "With a sufficient budget NPQM approximates the ground truth", both_forms(reaches_the_truth)),
     Claim("others-flat", "GPQM exp, log and FairQuery do not improve past 0.5n", others_are_flat),
     Claim("shifts", "NPQM also performs well when training and test bids differ", npqm_survives_shifts),
-    Claim("overruns", "NPQM's budget overruns are rare", overruns_are_rare),
+    Claim("overruns", "NPQM's budget overruns are rare", both_forms(overruns_are_rare)),
     Claim("gpqm-budget", "GPQM stays within the budget by construction", gpqm_keeps_the_budget),
     Claim("gpqm-truthful", "GPQM is truthful (incentive compatible)", gpqm_is_truthful),
     Claim("epsilon", "A report at q costs eps = ln((1 + q)/(1 - q)), whatever the query", privacy_is_as_printed),

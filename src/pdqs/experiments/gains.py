@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from pdqs.experiments.claims import MAIN, MIDDLE, points, samples_at
 from pdqs.experiments.results import Ratio, Results, geometric_ratio
+from pdqs.experiments.verdicts import MAIN, MIDDLE, points, samples_at
 
 
 @final

@@ -1,0 +1,50 @@
+"""The command itself, on the quick plan: once from nothing, once more when all is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pdqs.cli import main
+from pdqs.experiments import setups
+from pdqs.experiments.results import read
+
+
+def call(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["reproduce", *words])
+    return int(stop.value.code or 0)
+
+
+def test_a_quick_run_writes_results_figures_and_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("jax", reason="NPQM is trained by the extra 'neural'")
+    assert call("--quick", "--out", str(tmp_path), "--processes", "2") == 0
+    said = capsys.readouterr()
+    assert f"report: {tmp_path / 'report.html'}" in said.out
+    assert "100% done" in said.err
+    plan = setups.quick_plan()
+    found = read(tmp_path / "results.parquet", plan)
+    unanswered = {cell for cell in plan.cells() if cell not in found.samples}
+    assert all(cell.mechanism.startswith("npqm") for cell in unanswered), "only NPQM may give no answer"
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".pdf", ".png", ".svg"}
+    assert "pdqs reproduce --quick --seed 20240" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").rglob("*.parquet")}
+    table = (tmp_path / "results.parquet").read_bytes()
+    assert call("--quick", "--out", str(tmp_path)) == 0
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").rglob("*.parquet")} == before
+    assert (tmp_path / "results.parquet").read_bytes() == table
+
+
+def test_a_report_on_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("--report-only", "--out", str(tmp_path)) == 2
+    assert "holds no results.parquet" in capsys.readouterr().err
+
+
+def test_a_directory_of_another_seed_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from pdqs.experiments.store import Store
+
+    Store(tmp_path).open(setups.quick_plan(1))
+    assert call("--quick", "--out", str(tmp_path), "--seed", "2") == 2
+    assert "with seed 1, not of plan 'quick' with seed 2" in capsys.readouterr().err
