@@ -96,7 +96,7 @@ def calibrate(summary: BidSummary, terms: Terms, bids: Floats | None = None) -> 
     bottom, top = costs.ladder.lowest - 1, costs.ladder.highest
     if bids is None:  # a bracket for everyone; the few are searched for directly, on rungs that no bid of theirs moves
         bottom = _last_rung(lambda g: costs.shortfall(g) <= 0, bottom + 1, top)
-        top = _last_rung(lambda g: costs.total(g) <= terms.budget_micros, bottom, top)
+        top = _last_rung_near(lambda g: costs.total(g) <= terms.budget_micros, bottom, top)
     rungs = np.empty(wanted.size, dtype=np.int64)
     _fill_rungs(rungs, costs, bottom, top)
     change = np.flatnonzero(np.diff(rungs)) + 1
@@ -212,6 +212,14 @@ def _last_rung(holds: Callable[[int], bool], low: int, high: int) -> int:
         else:
             above = middle
     return below
+
+
+def _last_rung_near(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The same, for an answer near ``low``: strides that double until the condition fails, then the last one halved."""
+    stride = 1
+    while low + stride <= high and holds(low + stride - 1):
+        low, stride = low + stride, 2 * stride
+    return _last_rung(holds, low, min(low + stride - 1, high))
 
 
 def _fill_rungs(rungs: Integers, costs: _Costs, bottom: int, top: int) -> None:
