@@ -108,7 +108,6 @@ def run_cell(cell: Cell, plan: Plan, rules: Mapping[float, Rule]) -> dict[str, F
         query=market.query,
         budget=share * market.owners,
         c=0.0,
-        prior=bids.distribution(experiment.trained_on),
         rule=rules.get(cell.level),
     )
     terms = None if mechanism.draws_c else mechanism.terms(written)

@@ -8,7 +8,6 @@ from typing import final
 
 from pdqs import presets
 from pdqs.errors import InputError
-from pdqs.priors import Prior
 from pdqs.query import Query
 from pdqs.rules import Rule
 from pdqs.terms import Terms
@@ -20,12 +19,11 @@ COEFFICIENTS = (0.0, 10.0)
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offerings:
-    """What a mechanism may need to write its terms: the query, the budget, a drawn c, a belief about bids, a rule."""
+    """What a mechanism may need to write its terms: the query, the budget, a drawn c, a learned rule."""
 
     query: Query
     budget: float
     c: float
-    prior: Prior
     rule: Rule | None = None
 
 
@@ -70,15 +68,15 @@ def _npqm(at: Offerings) -> Terms:
 
 
 def _sound(at: Offerings) -> Terms:
-    return presets.sound(query=at.query, budget=at.budget, prior=at.prior)
+    return presets.sound(query=at.query, budget=at.budget)
 
 
 def _sound_on_selection(at: Offerings) -> Terms:
-    return presets.sound(query=at.query, budget=at.budget, prior=at.prior, contract="on-selection")
+    return presets.sound(query=at.query, budget=at.budget, contract="on-selection")
 
 
 def _robust(at: Offerings) -> Terms:
-    return presets.robust(query=at.query, budget=at.budget, prior=at.prior)
+    return presets.robust(query=at.query, budget=at.budget)
 
 
 MECHANISMS = {

@@ -37,8 +37,8 @@ class Experiment:
     """One figure's worth of rounds.
 
     ``axis`` says what ``levels`` are: "budget" (shares of n), "correlation" (strength, at ``budget_share``) or "domain"
-    (number of values, at ``budget_share``). NPQM learns from bids of ``trained_on``, and the sound forms believe it;
-    every mechanism then meets bids of ``tested_on``.
+    (number of values, at ``budget_share``). NPQM learns from bids of ``trained_on``; every mechanism then
+    meets bids of ``tested_on``. The sound forms learn nothing and believe bids uniform, right or wrong.
     """
 
     name: str
