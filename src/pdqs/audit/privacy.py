@@ -149,15 +149,20 @@ def uniform_die(mechanism: Mechanism, offer: Offers) -> bool:
     spread = np.linspace(0, limit - 1, 997).astype(np.int64)
     distinct = np.unique(_dice(mechanism, offer, first)).size == first.size
     repeats = bool((_dice(mechanism, offer, spread) == _dice(mechanism, offer, spread % k)).all())
-    refused = _dice(mechanism, offer, np.arange(limit, 2**32)[:64])
-    return distinct and repeats and bool((refused == _dice(mechanism, offer, np.zeros(1, dtype=np.int64))[0]).all())
+    last = np.arange(limit, 2**32)[:64]
+    # Drawn again, they are what the next word says, whichever it is.
+    refused = all(
+        bool((_dice(mechanism, offer, last, after) == _dice(mechanism, offer, np.array([after]))).all())
+        for after in (0, 1)
+    )
+    return distinct and repeats and refused
 
 
-def _dice(mechanism: Mechanism, offer: Offers, words: Integers) -> Integers:
-    """The reports when the coin refuses the truth and the die words are these; word 0 is drawn after a refusal."""
+def _dice(mechanism: Mechanism, offer: Offers, words: Integers, after: int = 0) -> Integers:
+    """The reports when the coin refuses the truth and the die words are these, and ``after`` is drawn on a refusal."""
     rows = only(offer, np.zeros(words.size, dtype=np.int64))
     zeros = np.zeros(words.size, dtype=np.int64)
-    return scripted(mechanism, zeros, rows, np.full(words.size, LAST_WORD), words).codes
+    return scripted(mechanism, zeros, rows, np.full(words.size, LAST_WORD), words, after).codes
 
 
 Law = dict[tuple[int, int], Fraction]

@@ -16,6 +16,7 @@ import numpy as np
 
 from pdqs.audit.markets import Market
 from pdqs.audit.mechanism import Mechanism, only
+from pdqs.audit.truthfulness import SMALL, kinks
 from pdqs.audit.words import both_coins, unbounded
 from pdqs.money import MICROS_PER_UNIT
 from pdqs.offers import Offers
@@ -61,7 +62,7 @@ def examine(mechanism: Mechanism, terms: Terms, markets: Iterable[Market]) -> Ra
         loser = int(before.argmin())
         if before[loser] < worst_before:
             case = f"owner {loser + 1} of {market.name}, price {offers.bids[loser]:.6g}"
-        worst_before = min(worst_before, float(before[loser]))
+        worst_before = min(worst_before, float(before[loser]), _worst_at_the_edge(mechanism, market, here))
         worst_after = min(worst_after, _worst_after_the_coin(mechanism, offers, here))
         true_loss = _utility(offers.bids, offers.payment_micros.astype(np.float64), _loss(offers))
         some = offers.q > 0
@@ -84,6 +85,21 @@ def _utility(prices: Floats, paid_micros: Floats, loss: Floats) -> Floats:
 def _loss(offers: Offers) -> Floats:
     """eps(q) on the domain as it is."""
     return epsilon(offers.q, offers.domain.size)
+
+
+def _worst_at_the_edge(mechanism: Mechanism, market: Market, terms: Terms) -> float:
+    """The first owner of a small market, with her price moved to where her curve ends or bends.
+
+    At the last bid that is bought nothing is paid beyond b l(q), so that is where a payment rounded down falls short.
+    """
+    if len(market) > SMALL:
+        return np.inf
+    worst = np.inf
+    for price in kinks(market.bids, 0, terms).tolist():
+        bids = market.bids.copy()
+        bids[0] = price
+        worst = min(worst, mechanism.deal(bids, 0, terms).utility_micros(price, terms))
+    return worst
 
 
 def _worst_after_the_coin(mechanism: Mechanism, offers: Offers, terms: Terms) -> float:

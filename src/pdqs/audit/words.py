@@ -19,24 +19,26 @@ LAST_WORD = 2**WORD_BITS - 1
 
 @final
 class Script:
-    """Entropy that gives these words in order, and zeros once they are used up.
+    """Entropy that gives these words in order, and ``after`` once they are used up.
 
     >>> Script(np.array([5, 6], dtype=np.uint32)).words(3).tolist()
     [5, 6, 0]
     """
 
-    def __init__(self, words: Words) -> None:
-        self._words = words
+    def __init__(self, words: Words, after: int = 0) -> None:
+        self._words, self._after = words, after
 
     def words(self, count: int) -> Words:
         now, self._words = self._words[:count], self._words[count:]
-        return np.concatenate([now, np.zeros(count - now.size, dtype=np.uint32)])
+        return np.concatenate([now, np.full(count - now.size, self._after, dtype=np.uint32)])
 
 
-def scripted(mechanism: Mechanism, codes: Integers, offers: Offers, coins: Integers, dice: Integers) -> Reports:
+def scripted(
+    mechanism: Mechanism, codes: Integers, offers: Offers, coins: Integers, dice: Integers, after: int = 0
+) -> Reports:
     """Reports when the coin words and the die words are these, in the order that a batch draws them."""
     words = np.concatenate([coins, dice]).astype(np.uint32)
-    return mechanism.randomise(offers.domain.decode(codes), offers, Script(words))
+    return mechanism.randomise(offers.domain.decode(codes), offers, Script(words, after))
 
 
 def both_coins(mechanism: Mechanism, offers: Offers) -> Iterator[tuple[bool, Reports]]:

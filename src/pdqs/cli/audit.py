@@ -50,7 +50,8 @@ def run(
     else:
         assert what is not None
         kept = _one(to, what, options, given, certificate)
-    raise typer.Exit(0 if kept else 1)
+    if not kept:
+        raise typer.Exit(1)
 
 
 def _one(to: Output, what: str, options: TermsOptions, given: dict[str, Any], certificate: Path | None) -> bool:
