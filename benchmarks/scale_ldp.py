@@ -1,8 +1,8 @@
 """Randomise and estimate at one eps: pdqs beside OpenDP, diffprivlib, pure-ldp and multi-freq-ldpy, in one process.
 
 Each contender is a function from values to estimated shares, timed by the processor time it takes: all of them compute
-in one thread, and on a shared machine the clock measures the neighbours. A library that works value by value in Python is
-run on fewer owners and its time taken in proportion; the table says so. One that is not installed is noted and left out.
+in one thread, and on a shared machine the clock measures the neighbours. A library that works value by value in Python
+is run on fewer owners and its time taken in proportion; the table says so. What is not installed is noted and left out.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class TallyReports:
 
     def __call__(self, piece: Piece, threads: int) -> Tally:
         def add_up(batch: Batch) -> Tally:
-            offers = batch.offers(self.names.q, self.terms)
+            offers = batch.chances(self.names.q, self.terms)
             return tally(batch.reports(self.names.report, offers.domain), offers)
 
         found = ordered_map(add_up, _rows(piece, [self.names.q, self.names.report], BATCH_ROWS), threads)
@@ -191,7 +191,11 @@ def _written(
     piece: Piece, columns: list[str], work: Callable[[Batch], tuple[Any, Sum]], threads: int, folder: Path
 ) -> Sum:
     """Work through a piece, write what comes out as one part, and give what it adds up to."""
-    done = ordered_map(work, _rows(piece, columns, BATCH_ROWS), threads)
+    return write_results(piece, ordered_map(work, _rows(piece, columns, BATCH_ROWS), threads), folder)
+
+
+def write_results(piece: Piece, done: Iterator[tuple[Any, Sum]], folder: Path) -> Sum:
+    """Write the tables of one piece's batches as one part, and give what their sums add up to."""
     first, total = next(done)
     sums = [total]
 

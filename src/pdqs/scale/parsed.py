@@ -17,6 +17,7 @@ from pdqs.errors import RowError
 from pdqs.offers import Offers, blank_offers
 from pdqs.privacy import round_q_down
 from pdqs.randomiser import Reports
+from pdqs.records import OFFER_COLUMNS, checked_offers
 from pdqs.scale.owners import number_ids
 from pdqs.scale.philox import Numbers
 from pdqs.scale.source import Piece
@@ -38,12 +39,12 @@ class Batch:
 
     def bids(self, column: str, terms: Terms) -> Floats:
         """The bids, each a number within the terms' range."""
-        with self._rows_named():
+        with self.rows_named():
             return columns.bids_in_range(_plain(self._full(column)), *map(float, terms.bid_range), column=column)
 
     def codes(self, column: str, domain: Domain) -> Integers:
         """The values as codes of the domain."""
-        with self._rows_named():
+        with self.rows_named():
             return _encoded(self._full(column), domain, column)
 
     def numbers(self, column: str | None) -> Numbers:
@@ -51,12 +52,18 @@ class Batch:
         if column is None:
             first = self.piece.first_row + self.start
             return np.arange(first, first + len(self), dtype=np.uint64)
-        with self._rows_named():
+        with self.rows_named():
             return number_ids(self.table.column(column), column=column)
 
-    def offers(self, column: str, terms: Terms) -> Offers:
+    def offers(self, domain: Domain) -> Offers:
+        """Offers as :class:`pdqs.scale.kernels.PriceBids` wrote them."""
+        with self.rows_named():
+            made = [columns.floats(_plain(self._full(name)), column=name) for name in OFFER_COLUMNS[1:]]
+            return checked_offers(made[0], made[1], made[2], made[3], domain)
+
+    def chances(self, column: str, terms: Terms) -> Offers:
         """Offers of which only q is known: all that a tally needs."""
-        with self._rows_named():
+        with self.rows_named():
             q = columns.floats(_plain(self._full(column)), column=column)
             good = (q >= 0) & (q < 1) & (round_q_down(q) == q)
             if not good.all():
@@ -73,7 +80,7 @@ class Batch:
         if pa.types.is_floating(found.type):
             arrived = arrived & ~np.asarray(pc.fill_null(pc.is_nan(found), False))
         codes = np.zeros(len(self), dtype=np.int64)
-        with self._rows_named():
+        with self.rows_named():
             try:
                 codes[arrived] = _encoded(found.filter(pa.array(arrived)), domain, column)
             except RowError as fault:
@@ -90,7 +97,7 @@ class Batch:
         return found
 
     @contextmanager
-    def _rows_named(self) -> Iterator[None]:
+    def rows_named(self) -> Iterator[None]:
         """Say of a bad row where it is in the whole, and where in its file."""
         try:
             yield

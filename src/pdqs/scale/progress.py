@@ -28,8 +28,8 @@ class Meter:
     pricing: 4,000,000 of 4,000,000 rows, 2.0 million a second, done in 2 s
     """
 
-    def __init__(self, stream: TextIO = sys.stderr, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._stage = ""
         self._started = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
@@ -10,6 +11,8 @@ from typing import final
 from pdqs.clearing.ladder import calibrate
 from pdqs.errors import InputError
 from pdqs.estimate import Answer, answer_from_tally
+from pdqs.records import OFFER_COLUMNS, REPORT_COLUMNS
+from pdqs.scale.beside import AddUpOffers, AnswerOffers, refuse_other_lengths
 from pdqs.scale.engines import Engine, Threads, cores
 from pdqs.scale.kernels import (
     CountBids,
@@ -88,10 +91,33 @@ class Run:
     def answer(self, reports: str | Path, terms: Terms, *, level: float = 0.95) -> Answer:
         """The answer from rows of q and report, wherever they lie: only their sums are brought together."""
         source, names = self._opened(reports, [self.names.q, self.names.report])
-        if not source.rows:
-            raise InputError(f"{reports}: no rows to answer from")
+        _refuse_empty(source)
         sums = self._reduced("adding up", TallyReports(terms=terms, names=names), source)
         return answer_from_tally(sums, terms, level=level)
+
+    def add_up(self, offers: str | Path, terms: Terms) -> Totals:
+        """What offers come to that were written before."""
+        source, _ = self._opened(offers, OFFER_COLUMNS)
+        _refuse_empty(source)
+        return self._reduced("adding up offers", AddUpOffers(terms=terms), source)
+
+    def answer_offers(
+        self,
+        offers: str | Path,
+        reports: str | Path,
+        terms: Terms,
+        *,
+        out: str | Path | None = None,
+        level: float = 0.95,
+    ) -> Answer:
+        """The answer from offers and the reports beside them, row by row; with ``out``, also what is now due."""
+        source, _ = self._opened(offers, OFFER_COLUMNS)
+        reported, _ = self._opened(reports, REPORT_COLUMNS)
+        _refuse_empty(source)
+        refuse_other_lengths(source, reported)
+        with nullcontext() if out is None else complete_folder(out) as folder:
+            due = self._reduced("adding up", AnswerOffers(terms=terms, reports=reported, folder=folder), source)
+            return answer_from_tally(due.tally, terms, level=level)
 
     def _opened(self, location: str | Path, needs: Sequence[str]) -> tuple[Source, Names]:
         """The source, and the names in it: where there are no ids, row numbers stand for owners."""
@@ -119,3 +145,8 @@ class Run:
             self.progress(stage, done, rows)
 
         return self.engine.reduce(kernel, source.pieces, tell)
+
+
+def _refuse_empty(source: Source) -> None:
+    if not source.rows:
+        raise InputError(f"{source.location}: no rows to answer from")

@@ -1,0 +1,125 @@
+"""pdqs clear, trade and answer over folders and patterns of Parquet: the library's figures, in the same words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pdqs
+from pdqs.cli import main
+
+from .markets import in_memory, market, same_bits, save, terms_for
+
+HISTOGRAM = ("--query", "histogram", "--domain", "0:4:1")
+
+
+@pytest.fixture
+def table(rng: np.random.Generator) -> pa.Table:
+    return market(300, rng)
+
+
+@pytest.fixture
+def rows(tmp_path: Path, table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return save(table, tmp_path / "rows", groups=[[100, 100], [100]])
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
+    main([str(word) for word in words])
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    assert end.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("location", ["rows", "rows/*.parquet"])
+def test_trade_of_a_folder_or_pattern_is_the_round_in_memory(
+    capsys: pytest.CaptureFixture[str], rows: Path, table: pa.Table, location: str
+) -> None:
+    found = said(capsys, "trade", location, "--budget", 90, *HISTOGRAM, "--seed", 7, "--out", "round", "--json")
+    expected = in_memory(table, terms_for(300), 7)
+    assert found["answer"]["value"] == expected.answer.value.tolist()
+    assert found["paid_micros"] == expected.payments.total_micros
+    assert found["spent_micros"] == expected.offers.spent_micros
+    assert found["within_budget"] is True
+    assert same_bits(pq.read_table("round")["report"], expected.reports.values)
+    assert rows.exists()
+
+
+@pytest.mark.usefixtures("rows")
+def test_clear_then_answer_is_the_flow_in_memory(capsys: pytest.CaptureFixture[str], table: pa.Table) -> None:
+    """Offers in one layout, reports in another, a fifth of them missing, and payments for the rest."""
+    main(["clear", "rows", "--budget", "90", *HISTOGRAM, "--out", "offers"])
+    shown = capsys.readouterr()
+    assert "wrote offers" in shown.out
+    assert "pricing: 300 of 300 rows" in shown.err
+    terms = terms_for(300)
+    offers = pdqs.clear(np.asarray(table["bid"]), terms)
+    drawn = pdqs.randomise(np.asarray(table["value"]), offers, np.random.default_rng(2))
+    reports = drawn.only(np.arange(300) % 5 > 0)
+    reported = [None if np.isnan(value) else int(value) for value in reports.values]
+    save(pa.table({"owner": table["owner"], "report": reported}), Path("said"), groups=[[7, 90], [0], [203]])
+    found = said(capsys, "answer", "offers", "said", *HISTOGRAM, "--out", "due", "--json")
+    received = pdqs.received(reported, offers.domain)
+    expected = pdqs.answer(received, offers, terms)
+    assert found["answer"]["value"] == expected.value.tolist()
+    assert found["answer"]["interval"] == expected.interval.tolist()
+    assert found["answer"]["reports"] == 240
+    due = pq.read_table("due")
+    assert due.column_names == ["owner", "paid"]
+    assert same_bits(due["paid"], pdqs.settle(offers, received, terms).amounts)
+    assert said(capsys, "answer", "offers", "said", *HISTOGRAM, "--json") == found
+
+
+@pytest.mark.usefixtures("rows")
+def test_reports_in_another_order_or_number_are_refused(capsys: pytest.CaptureFixture[str], table: pa.Table) -> None:
+    main(["clear", "rows", "--budget", "90", *HISTOGRAM, "--out", "offers"])
+    reports = pa.table({"owner": table["owner"], "report": table["value"]})
+    order = np.arange(300)
+    order[[249, 250]] = [250, 249]
+    save(reports.take(order), Path("slipped"), groups=[[300]])
+    save(reports.slice(0, 299), Path("short"), groups=[[299]])
+    refused = refusal(capsys, "answer", "offers", "slipped", *HISTOGRAM, "--out", "due")
+    assert "row 250, column 'owner': 'owner-250' stands beside the offer to 'owner-249'" in refused
+    assert "299 reports for 300 offers" in refusal(capsys, "answer", "offers", "short", *HISTOGRAM)
+    assert not Path("due").exists()
+
+
+@pytest.mark.usefixtures("rows")
+def test_offers_made_for_another_domain_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["clear", "rows", "--budget", "90", *HISTOGRAM, "--out", "offers"])
+    assert "no column 'report'" in refusal(capsys, "answer", "offers", "offers", *HISTOGRAM)
+    offers = pq.read_table("offers")
+    save(pa.table({"owner": offers["owner"], "report": np.zeros(300)}), Path("said"), groups=[[300]])
+    assert "another domain made it" in refusal(capsys, "answer", "offers", "said", "--query", "count")
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_stream_needs_a_folder_and_draws_no_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "give --out with the name of a folder" in refusal(capsys, "clear", "rows", "--budget", 9)
+    assert "name of a folder" in refusal(capsys, "clear", "rows", "--budget", 9, "--out", "offers.csv")
+    refused = refusal(capsys, "clear", "rows", "--budget", 9, "--out", "offers", "--picture", "offers.png")
+    assert "a stream keeps no rows to draw" in refused
+    assert "no scheduler answers" in refusal(
+        capsys, "clear", "rows", "--budget", 9, "--out", "offers", "--cluster", "tcp://127.0.0.1:9"
+    )
+    assert [path.name for path in Path().iterdir()] == ["rows"]
+
+
+def test_one_parquet_file_becomes_a_folder_when_a_folder_is_named(
+    capsys: pytest.CaptureFixture[str], rows: Path, table: pa.Table
+) -> None:
+    pq.write_table(table, "one.parquet")
+    whole = said(capsys, "clear", "one.parquet", "--budget", 90, *HISTOGRAM, "--out", "offers", "--json")
+    assert whole == said(capsys, "clear", rows, "--budget", 90, *HISTOGRAM, "--out", "again", "--json")
+    assert pq.read_table("offers").equals(pq.read_table("again"))
