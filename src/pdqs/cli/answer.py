@@ -9,17 +9,22 @@ import typer
 
 from pdqs.cli.common import Json, Level
 from pdqs.cli.options import TermsOptions, with_terms
+from pdqs.cli.streams import Cluster, answer_stream, streamed
 
 
 @with_terms
 def run(
-    offers: Annotated[Path, typer.Argument(help="The offers as pdqs clear wrote them.")],
-    reports: Annotated[Path, typer.Argument(help="A .csv or .parquet file with columns owner,report.")],
+    offers: Annotated[str, typer.Argument(help="The offers as pdqs clear wrote them: a file or a folder.")],
+    reports: Annotated[
+        str,
+        typer.Argument(help="A .csv or .parquet file with columns owner,report; or Parquet in the offers' order."),
+    ],
     options: TermsOptions,
     out: Annotated[
-        Path | None, typer.Option(help="Write what is now due (owner,paid) to a .csv or .parquet file.")
+        Path | None, typer.Option(help="Write what is now due (owner,paid) to a .csv or .parquet file, or folder.")
     ] = None,
     level: Level = 0.95,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Turn reports and offers into an answer with an interval.
@@ -31,11 +36,14 @@ def run(
     from pdqs.cli.output import answer_data, output, terms_data
     from pdqs.cli.saving import check_targets, save
 
+    if streamed(offers, cluster, out) or streamed(reports, cluster, out):
+        answer_stream(offers, reports, options, out, cluster, level, as_json)
+        return
     check_targets(out)
     domain = options.terms(budget=0.0).question.domain
-    owners, offered = records.read_offers(offers, domain)
+    owners, offered = records.read_offers(Path(offers), domain)
     terms = options.terms(budget=offered.spent)
-    arrived = records.read_reports(reports, owners, domain)
+    arrived = records.read_reports(Path(reports), owners, domain)
     answer = pdqs.answer(arrived, offered, terms, level=level)
     if out is not None:
         due = pdqs.settle(offered, arrived, terms)

@@ -9,19 +9,26 @@ import typer
 
 from pdqs.cli.common import Json, Level, Picture
 from pdqs.cli.options import TermsOptions, with_terms
+from pdqs.cli.streams import Cluster, streamed, trade_stream
 
 
 @with_terms
 def run(
-    market: Annotated[Path, typer.Argument(help="A .csv or .parquet file with columns owner,bid,value.")],
+    market: Annotated[
+        str,
+        typer.Argument(
+            help="A .csv or .parquet file with columns owner,bid,value; or a folder, pattern or URI of Parquet."
+        ),
+    ],
     options: TermsOptions,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the owners' coins; a fresh one if not given.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write owner,bid,q,epsilon,payment,report,paid to a .csv or .parquet file."),
+        typer.Option(help="Write owner,bid,q,epsilon,payment,report,paid to a .csv or .parquet file, or folder."),
     ] = None,
     picture: Picture = None,
     level: Level = 0.95,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Run a whole round: bids and values in, an answer and payments out."""
@@ -34,12 +41,15 @@ def run(
     from pdqs.cli.output import answer_data, offers_data, output, terms_data
     from pdqs.cli.saving import check_targets, save
 
+    seed = secrets.randbits(32) if seed is None else seed
+    if streamed(market, cluster, out):
+        trade_stream(market, options.terms(), seed, out, picture, cluster, level, as_json)
+        return
     check_targets(out, picture)
     terms = options.terms()
-    table = files.read_table(market, ("owner", "bid", "value"))
+    table = files.read_table(Path(market), ("owner", "bid", "value"))
     bids, values = table.bids(terms.bid_range), table.values(terms.question.domain)
-    seed = secrets.randbits(32) if seed is None else seed
-    with files.naming(market):
+    with files.naming(Path(market)):
         done = pdqs.trade(values, bids, terms, np.random.default_rng(seed), level=level)
     columns = records.trade_columns([str(owner) for owner in table.columns["owner"]], done)
     save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(done.offers, terms))

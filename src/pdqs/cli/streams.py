@@ -1,0 +1,140 @@
+"""Rounds over Parquet that need not fit in memory: when a command streams, and what it shows of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pdqs.errors import FileError, MissingExtraError
+from pdqs.terms import Terms
+
+if TYPE_CHECKING:
+    from pdqs.scale import Run, Totals
+
+Cluster = Annotated[
+    str | None, typer.Option(metavar="tcp://HOST:PORT|local", help="Run on a Dask cluster, or on one made here.")
+]
+
+LARGE_BYTES = 2**28
+"""A Parquet file of more than this is streamed unasked."""
+
+
+def streamed(location: str, cluster: str | None = None, out: Path | None = None) -> bool:
+    """Whether to stream: a cluster, a folder, a pattern, a URI, a large file, or Parquet that is to become a folder.
+
+    >>> streamed("bids.csv"), streamed("bids/*.parquet"), streamed("s3://market/bids")
+    (False, True, True)
+    """
+    path = Path(location)
+    if cluster is not None or "://" in location or path.is_dir():
+        return True
+    if not path.is_file():
+        return any(sign in location for sign in "*?[")
+    to_folder = out is not None and not out.suffix
+    return path.suffix == ".parquet" and (path.stat().st_size > LARGE_BYTES or to_folder)
+
+
+@contextmanager
+def running(cluster: str | None) -> Iterator[Run]:
+    """How to run: on the cores here or on a cluster, with progress on standard error."""
+    try:
+        from pdqs.scale import Meter, Run
+        from pdqs.scale.cluster import connected
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError(f"streams need {missing.name}: pip install 'pdqs[scale]'") from None
+    if cluster is None:
+        yield Run(progress=Meter())
+    else:
+        with connected(cluster) as engine:
+            yield Run(engine=engine, progress=Meter())
+
+
+def folder_of(out: Path | None, picture: Path | None = None) -> Path:
+    """Where the parts go. A stream has no picture: no row of it is kept to be drawn."""
+    if picture is not None:
+        raise FileError(f"cannot draw {picture}: a stream keeps no rows to draw; leave --picture out")
+    if out is None or out.suffix:
+        raise FileError("a stream is written as a folder of Parquet files: give --out with the name of a folder")
+    return out
+
+
+def clear_stream(
+    bids: str, terms: Terms, out: Path | None, picture: Path | None, cluster: str | None, level: float, as_json: bool
+) -> None:
+    """pdqs clear over a stream."""
+    from pdqs.cli.output import output, terms_data
+
+    folder = folder_of(out, picture)
+    with running(cluster) as run:
+        totals = run.clear(bids, terms, folder)
+    to = output(as_json)
+    to.show(totals)
+    to.wrote(folder)
+    to.finish({**terms_data(terms), **_totals_data(totals, level)})
+
+
+def trade_stream(
+    market: str,
+    terms: Terms,
+    seed: int,
+    out: Path | None,
+    picture: Path | None,
+    cluster: str | None,
+    level: float,
+    as_json: bool,
+) -> None:
+    """pdqs trade over a stream."""
+    from pdqs.cli.output import answer_data, output, terms_data
+
+    folder = folder_of(out, picture)
+    with running(cluster) as run:
+        done = run.trade(market, terms, folder, seed=seed, level=level)
+    to = output(as_json)
+    to.show(done)
+    to.say(f"  seed {seed}")
+    to.wrote(folder)
+    result = {
+        "seed": seed,
+        **terms_data(terms),
+        **_totals_data(done.sums.offers, level),
+        "paid_micros": done.sums.paid_micros,
+        "within_budget": done.sums.paid_micros <= terms.budget_micros,
+        "answer": answer_data(done.answer),
+    }
+    to.finish(result)
+
+
+def answer_stream(
+    offers: str, reports: str, options: Any, out: Path | None, cluster: str | None, level: float, as_json: bool
+) -> None:
+    """pdqs answer over two streams, row beside row; the budget is what the offers come to, unless one is given."""
+    from pdqs.cli.output import answer_data, output, terms_data
+
+    folder = None if out is None else folder_of(out)
+    with running(cluster) as run:
+        totals = run.add_up(offers, options.terms(budget=0.0))
+        terms = options.terms(budget=totals.spent)
+        answer = run.answer_offers(offers, reports, terms, out=folder, level=level)
+    to = output(as_json)
+    to.show(answer)
+    to.wrote(folder)
+    to.finish({**terms_data(terms), "answer": answer_data(answer)})
+
+
+def _totals_data(totals: Totals, level: float) -> dict[str, Any]:
+    """What was bought, for machines, under the names that a market in memory has."""
+    from pdqs.plan import forecast_half_width
+
+    return {
+        "owners": totals.owners,
+        "bought": totals.bought,
+        "spent": totals.spent,
+        "spent_micros": totals.spent_micros,
+        "budget_micros": totals.budget_micros,
+        "information": totals.information,
+        "forecast_half_width": forecast_half_width(totals, level),  # type: ignore[arg-type]  # reads information alone
+    }
