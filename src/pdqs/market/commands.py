@@ -8,13 +8,15 @@ clearing reads the bids, or refused.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, Select, bindparam, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.errors import PdqsError
 from pdqs.market import access, ledger
-from pdqs.market.context import Market
+from pdqs.market.context import Market, Promise
 from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
 from pdqs.market.messages import Round, RoundPlan, User
 from pdqs.market.rounds import frozen, numerators_of, offers_for, outcome_of, terms_of
@@ -52,6 +54,8 @@ __all__ = [
 
 THE_CLOCK = User(user_id=f"u_{'0' * 24}", role="operator", name="the clock", created_at_ms=0)
 """Who clears and settles when a deadline passes."""
+
+_REMEMBERED = 10_000
 
 
 def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round:
@@ -98,20 +102,19 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
 def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
     """Keep an owner's bid, once and for good, if the round is still open by the server's clock."""
     access.require(actor, "owner")
+    promise = _promise(market, round_id)
+    refusal = _bid_refusal(promise, bid)
     with market.store.write() as connection:
-        row = _round_for_owner(connection, round_id)
         now = market.clock()
-        refusal = _bid_refusal(row, bid, now)
-        fresh = {"round_id": round_id, "owner_id": actor.user_id, "bid_micros": bid.bid_micros, "placed_at_ms": now}
-        if refusal is None and insert_new(connection, bids, fresh):
-            return bid_receipt(row, bid.bid_micros, now)
+        fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now}
+        if refusal is None and _keep_if_open(connection, fresh):
+            return bid_receipt(round_id, promise.terms_hash, bid.bid_micros, now)
         kept = _own(connection, bids, round_id, actor)  # acknowledged before, by this request's twin or long ago
-        if kept is None:
-            assert refusal is not None, "a bid that was neither refused nor kept"
-            raise refusal
-        if (kept.bid_micros, row.terms_hash) != (bid.bid_micros, bid.terms_hash):
-            raise ConflictError("bid-stands", "your bid in this round stands and cannot be changed")
-        return bid_receipt(row, kept.bid_micros, kept.placed_at_ms)
+    if kept is None:
+        raise refusal or ConflictError("bids-closed", "bids in this round are closed")
+    if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
+        raise ConflictError("bid-stands", "your bid in this round stands and cannot be changed")
+    return bid_receipt(round_id, promise.terms_hash, kept.bid_micros, kept.placed_at_ms)
 
 
 def clear_round(market: Market, actor: User, round_id: str) -> Round:
@@ -198,11 +201,9 @@ def advance_due(market: Market) -> list[str]:
     return [*to_clear, *to_settle]
 
 
-def bid_receipt(row: Any, bid_micros: int, placed_at_ms: int) -> BidReceipt:
+def bid_receipt(round_id: str, terms_hash: str, bid_micros: int, placed_at_ms: int) -> BidReceipt:
     """The market's word that it has a bid."""
-    return BidReceipt(
-        round_id=row.round_id, terms_hash=row.terms_hash, bid_micros=bid_micros, placed_at_ms=placed_at_ms
-    )
+    return BidReceipt(round_id=round_id, terms_hash=terms_hash, bid_micros=bid_micros, placed_at_ms=placed_at_ms)
 
 
 def report_receipt(row: Any, code: int, received_at_ms: int, payment_micros: int) -> ReportReceipt:
@@ -243,16 +244,50 @@ def _own(connection: Connection, table: Any, round_id: str, actor: User) -> Any:
     return connection.execute(mine).one_or_none()
 
 
-def _bid_refusal(row: Any, bid: Bid, now: int) -> MarketError | None:
-    """Why a new bid cannot be taken, or nothing."""
-    if row.state != "open" or now >= row.bids_close_at_ms:
-        return ConflictError("bids-closed", "bids in this round are closed")
-    if bid.terms_hash != row.terms_hash:
+def _promise(market: Market, round_id: str) -> Promise:
+    """What a round holds its bids to."""
+    known = market.promises.get(round_id)
+    if known is None:
+        with market.store.look() as connection:
+            row = connection.execute(select(rounds).where(rounds.c.round_id == round_id)).one_or_none()
+        if row is None or row.terms_hash is None:
+            raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
+        low, high = plan_of(row).bid_low_micros, plan_of(row).bid_high_micros
+        known = Promise(terms_hash=row.terms_hash, bid_low_micros=low, bid_high_micros=high)
+        if len(market.promises) >= _REMEMBERED:
+            market.promises.clear()
+        market.promises[round_id] = known
+    return known
+
+
+def _bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
+    """What is wrong with a bid whatever the hour, or nothing."""
+    if bid.terms_hash != promise.terms_hash:
         return ConflictError("other-terms", "the bid is for other terms than this round's")
-    low, high = plan_of(row).bid_low_micros, plan_of(row).bid_high_micros
+    low, high = promise.bid_low_micros, promise.bid_high_micros
     if not low <= bid.bid_micros <= high:
         return UnprocessableError("bid-out-of-range", f"bids in this round lie from {low} to {high} micro-units")
     return None
+
+
+def _keep_if_open(connection: Connection, fresh: dict[str, Any]) -> bool:
+    """Insert a bid in the one statement that also looks whether the round takes bids; whether it was inserted.
+
+    The round's row is held, so that clearing waits for this bid, or this bid sees the cleared round.
+    """
+    return connection.execute(_keep_statement(connection.dialect.name), fresh).first() is not None
+
+
+@cache
+def _keep_statement(dialect: str) -> Any:
+    columns = {"round": bids.c.round_id, "owner": bids.c.owner_id, "bid": bids.c.bid_micros, "now": bids.c.placed_at_ms}
+    given = {name: bindparam(name, type_=column.type) for name, column in columns.items()}
+    taking: Select[Any] = select(*given.values()).where(
+        rounds.c.round_id == given["round"], rounds.c.state == "open", rounds.c.bids_close_at_ms > given["now"]
+    )
+    insert = sqlite.insert(bids) if dialect == "sqlite" else postgresql.insert(bids)
+    rows = insert.from_select([column.name for column in columns.values()], taking.with_for_update(read=True))
+    return rows.on_conflict_do_nothing().returning(bids.c.round_id)
 
 
 def _refuse_report(row: Any, report: Report, now: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from pdqs.market.settings import Settings
@@ -21,9 +21,21 @@ def system_clock() -> int:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What every bid in a round is held to: fixed when the round opens, and never changed after."""
+
+    terms_hash: str
+    bid_low_micros: int
+    bid_high_micros: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Market:
     """One market: where it is kept, by whose clock it runs, and its settings."""
 
     store: Store
     clock: Clock = system_clock
     settings: Settings = Settings()
+    promises: dict[str, Promise] = field(default_factory=dict, repr=False, compare=False)
+    """Frozen terms that were looked up before; what is frozen needs no looking up again."""

@@ -9,12 +9,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import final
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdqs.market.settings import Settings
 
 _REMEMBERED = 20_000
+
+Found = dict[bytes, bytes]
+"""A request's headers by name; of one that is sent twice, the last."""
 
 
 @final
@@ -57,14 +59,14 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers: Found = dict(scope["headers"])
         wait = self._wait(scope, headers)
         if wait:
             extra = [(b"retry-after", str(int(wait) + 1).encode())]
             detail = "too many requests: ask again after the seconds in Retry-After"
             await send_problem(send, 429, "too-many-requests", "Too many requests", detail, extra)
             return
-        if "content-length" not in headers and "transfer-encoding" not in headers:
+        if b"content-length" not in headers and b"transfer-encoding" not in headers:
             await self._app(scope, receive, send)
             return
         body = await self._body(headers, receive)
@@ -75,17 +77,17 @@ class Gate:
             return
         await self._app(scope, _replayed(body, receive), send)
 
-    def _wait(self, scope: Scope, headers: Headers) -> float:
+    def _wait(self, scope: Scope, headers: Found) -> float:
         address = scope["client"][0] if scope.get("client") else "unknown"
         wait = self._addresses.take(address)
-        credential = headers.get("authorization") or headers.get("cookie")
+        credential = headers.get(b"authorization") or headers.get(b"cookie")
         if credential and not wait:
-            wait = self._callers.take(hashlib.sha256(credential.encode()).hexdigest())
+            wait = self._callers.take(hashlib.sha256(credential).hexdigest())
         return wait
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _body(self, headers: Found, receive: Receive) -> bytes | None:
         """The whole body, or nothing when it is too large (by its own word, or when counted)."""
-        announced = headers.get("content-length", "0")
+        announced = headers.get(b"content-length", b"0")
         if not announced.isdigit() or len(announced) > 12 or int(announced) > self._most_bytes:
             return None
         chunks, size, more = [], 0, True

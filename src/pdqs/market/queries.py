@@ -132,7 +132,7 @@ def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
 def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
     """The owner's own bid."""
     row = _own(market, actor, round_id, select(bids, rounds.c.terms_hash).join(rounds), bids.c, "bid")
-    return bid_receipt(row, row.bid_micros, row.placed_at_ms)
+    return bid_receipt(round_id, row.terms_hash, row.bid_micros, row.placed_at_ms)
 
 
 def offer(market: Market, actor: User, round_id: str) -> Offer:
