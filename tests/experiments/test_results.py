@@ -65,3 +65,15 @@ def test_a_file_that_is_no_table_of_results_is_refused_by_name(tmp_path: Path, s
     write_parquet(path, pa.table({"level": [1.0]}))
     with pytest.raises(FileError, match="has no column 'answer'"):
         read(path, small_plan)
+
+
+def test_cells_without_an_answer_are_named_and_have_no_rounds(tmp_path: Path, small_plan: Plan) -> None:
+    store = Store(tmp_path)
+    first, second, *_ = small_plan.cells()
+    columns = run_cell(first, small_plan, {})
+    store.save_cell(first, columns)
+    store.save_cell(second, {name: column[:0] for name, column in columns.items()})
+    store.assemble(small_plan)
+    found = read(store.results_path, small_plan)
+    assert set(found.samples) == {first}
+    assert found.unanswered == {second}

@@ -150,6 +150,7 @@ def _draw(results: Results, experiment: Experiment, panels: list[Panel], line: L
                 line(axes, levels, samples, mechanism)
                 everything += samples
         axes.set_xlabel(_AXES[experiment.axis])
+        axes.set_visible(bool(everything))
         if everything:
             label(axes, panel, everything)
     for axes in grid[len(panels) :]:

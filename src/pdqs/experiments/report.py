@@ -84,6 +84,7 @@ def html(results: Results, drawn: dict[str, Figure], command: str) -> str:
         f"<p>Made by <code>{escape(command)}</code>: {len(results.samples):,} points, "
         f"{sum(sample.error.size for sample in results.samples.values()):,} rounds, seed {plan.seed}.</p>",
         _verdicts(results),
+        _unanswered(results),
         _gains(results),
         _released(results),
         *(_figure(results, name, figure) for name, figure in drawn.items()),
@@ -126,6 +127,22 @@ def _verdicts(results: Results) -> str:
     )
 
 
+def _unanswered(results: Results) -> str:
+    """Where NPQM gave no answer, in words."""
+    forms = sorted({cell.mechanism for cell in results.unanswered})
+    said = []
+    for form in forms:
+        asked = sum(cell.mechanism == form for cell in (*results.samples, *results.unanswered))
+        none = [cell for cell in results.unanswered if cell.mechanism == form]
+        places = sorted({f"{cell.population.capitalize()} at {cell.level:g}n" for cell in none})
+        label = escape(MECHANISMS[form].label)
+        said.append(
+            f"<p>{label} gave NO ANSWER at {len(none)} of {asked} points: no step of its training was within "
+            f"the budget ({escape(', '.join(places))}).</p>"
+        )
+    return "".join(said)
+
+
 def _gains(results: Results) -> str:
     found = gains(results)
     if not found:
@@ -137,7 +154,7 @@ def _gains(results: Results) -> str:
             escape(MECHANISMS[gain.theirs].label),
             escape(MECHANISMS[gain.ours].label),
             f"<strong>{gain.ratio.value:.1f}</strong> ({gain.ratio.low:.1f} to {gain.ratio.high:.1f})",
-            *(f"{dict(gain.each)[name]:.1f}" if name in dict(gain.each) else "never wrong" for name in names),
+            *(f"{dict(gain.each)[name]:.1f}" if name in dict(gain.each) else "–" for name in names),
         )
         for gain in found
     ]
@@ -148,8 +165,7 @@ def _gains(results: Results) -> str:
         + "<p>Ratios of mean errors at the same budget. “Sound” is the optimal rule, cleared by leave-one-out on the "
         "public ladder, with the weighted estimate and eps at most 4: truthful and within budget for every bid vector. "
         "At the honest contract everyone who reports is paid; at the paper's, only those whose coin chose the truth. "
-        "Medians are never wrong where every one of the answers was the true median; such populations are left out of "
-        "the mean.</p>"
+        "A population is left out of the mean (–) where NPQM gave no answer or the sound form was never wrong.</p>"
     )
 
 
@@ -214,7 +230,7 @@ def _behind(results: Results, experiment: Experiment) -> str:
                 found = [results.at(experiment.name, population, kind, mechanism, level) for level in experiment.levels]
                 if all(sample is None for sample in found):
                     continue
-                cells = ["–" if each is None else f"{each.mean_error:.3g}" for each in found]
+                cells = [f"{each.mean_error:.3g}" if each else "–" for each in found]
                 title = "made population" if population == SYNTHETIC else population.capitalize()
                 rows.append((f"{title}, {kind}", escape(MECHANISMS[mechanism].label), *cells))
                 ours.append(MECHANISMS[mechanism].ours)

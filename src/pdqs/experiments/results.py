@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from pdqs.errors import FileError
 from pdqs.experiments.setups import Cell, Plan
+from pdqs.experiments.store import NO_ANSWER
 from pdqs.types import Floats
 
 Z95 = 1.959963984540054
@@ -82,10 +84,11 @@ class Sample:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """Every finished cell of a plan."""
+    """Every finished cell of a plan, and the cells for which a training gave NO ANSWER."""
 
     plan: Plan
     samples: Mapping[Cell, Sample]
+    unanswered: frozenset[Cell] = frozenset()
 
     def at(self, experiment: str, population: str, kind: str, mechanism: str, level: float) -> Sample | None:
         """The rounds of a cell, if it was run."""
@@ -112,7 +115,8 @@ def read(path: Path, plan: Plan) -> Results:
         Cell(*keys[start]): Sample({name: column[start:stop] for name, column in columns.items()})
         for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True)
     }
-    return Results(plan, samples)
+    unanswered = json.loads((table.schema.metadata or {}).get(NO_ANSWER.encode(), b"[]"))
+    return Results(plan, samples, frozenset(Cell(*each) for each in unanswered))
 
 
 @final

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
@@ -26,6 +27,7 @@ from pdqs.errors import FileError
 from pdqs.experiments.setups import Cell, Plan
 from pdqs.types import Floats
 
+NO_ANSWER = "no answer"
 _UNFINISHED = ".unfinished-"
 
 
@@ -108,12 +110,18 @@ class Store:
         return {name: table.column(name).to_numpy() for name in table.column_names}
 
     def assemble(self, plan: Plan) -> int:
-        """Put every finished cell into one table, in the plan's order; how many there were."""
+        """Put every finished cell into one table, in the plan's order; how many there were.
+
+        Cells without rounds (NPQM's NO ANSWER) have no rows; the table names them in its metadata.
+        """
         import pyarrow as pa
 
         cells = [cell for cell in plan.cells() if self.done(cell)]
         if cells:
-            write_parquet(self.results_path, pa.concat_tables([self._labelled(cell) for cell in cells]))
+            tables = [self._labelled(cell) for cell in cells]
+            empty = [dataclasses.astuple(cell) for cell, table in zip(cells, tables, strict=True) if not table.num_rows]
+            whole = pa.concat_tables(tables).replace_schema_metadata({NO_ANSWER: json.dumps(empty)})
+            write_parquet(self.results_path, whole)
         return len(cells)
 
     def _labelled(self, cell: Cell) -> Any:
@@ -122,7 +130,7 @@ class Store:
         columns = self.load_cell(cell)
         count = columns["answer"].size
         words = {
-            name: pa.array([getattr(cell, name)] * count).dictionary_encode()
+            name: pa.array([getattr(cell, name)] * count, type=pa.string()).dictionary_encode()
             for name in ("experiment", "population", "kind", "mechanism")
         }
         numbers = {"level": np.full(count, float(cell.level)), "query": np.arange(count, dtype=np.int32)}
