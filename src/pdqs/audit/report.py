@@ -174,9 +174,14 @@ class AuditReport(Shown):
 
 def comparison(reports: list[AuditReport]) -> str:
     """Several audits side by side: a row for each, a column for each promise."""
-    head = ("mechanism", *(f"{promise.code}" for promise in reports[0].promises))
-    rows = [(each.name, *(f"{promise.verdict}: {promise.short}" for promise in each.promises)) for each in reports]
-    return table(head, rows)
+    return table(*comparison_rows(reports))
+
+
+def comparison_rows(reports: list[AuditReport]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The head and the rows of that table: a verdict in each cell, and the figure that it rests on."""
+    head = ("mechanism", *(promise.code for promise in reports[0].promises))
+    rows = [(each.name, *(f"{promise.verdict} ({promise.short})" for promise in each.promises)) for each in reports]
+    return head, rows
 
 
 def _truthful(found: Truthfulness, claimed: Claims) -> Promise:
@@ -184,13 +189,13 @@ def _truthful(found: Truthfulness, claimed: Claims) -> Promise:
     own = found.by_market[0]
     if found.kept:
         measured = f"{tried}: the best gains {max(found.worst.gain_micros, 0.0):.2f} millionths, all of it rounding"
-        short = f"best lie {max(found.worst.gain_micros, 0.0):.1f} micro"
+        short = f"{max(found.worst.gain_micros, 0.0):.1f} micro"
     else:
         measured = (
             f"{tried}: {found.gainers:,} owners gain ({own.gainers} of {own.owners} where {own.market}), at most"
             f" {found.worst.gain_micros / 1e6:.4g} ({found.worst_share:.0%} of the mean payment)"
         )
-        short = f"{found.gainers} of {found.owners} gain, up to {found.worst_share:.0%} of pay"
+        short = f"{found.gainers} of {found.owners} gain"
     return Promise(
         code="IC", title="truthful", claimed=claimed.truthful, kept=found.kept, measured=measured, short=short
     )
@@ -219,9 +224,9 @@ def _within_budget(found: Budget, claimed: Claims) -> Promise:
         measured += f"; none of {found.rounds:,} rounds cost more"
     else:
         measured += f"; {found.chance:.0%} of rounds cost more ({low:.0%} to {high:.0%})"
-    short = "always" if found.kept_ex_post and found.kept_ex_ante else f"{found.chance:.0%} of rounds over"
+    short = "always" if found.kept_ex_post and found.kept_ex_ante else f"{found.chance:.0%} over"
     if not found.kept_ex_ante:
-        short = f"{found.passed} of {found.markets} markets over"
+        short = f"{found.passed} of {found.markets} over"
     return Promise(
         code="BF",
         title="within budget",
@@ -241,10 +246,10 @@ def _private(found: Privacy, claimed: Claims) -> Promise:
         most = max(found.exposures, key=lambda each: each.stated)
         measured = f"report and payment together lose eps {most.joint:.4f} where {most.stated:.4f} is stated"
         measured += f", exactly; draws alone prove {most.drawn:.2f}"
-        short = "eps as stated"
+        short = "as stated"
     elif math.isinf(worst.joint):
         measured = f"a report alone loses eps {worst.report:.4g}, but the payment tells the broker the coin: infinite"
-        short = "payment tells coin"
+        short = "pay tells coin"
     else:
         measured = f"eps {max(worst.joint, worst.drawn):.6g} is lost where {worst.stated:.6g} is stated"
         short = f"eps +{max(worst.joint, worst.drawn) / worst.stated - 1:.1%}"

@@ -75,19 +75,19 @@ def _compare(to: Output, options: TermsOptions, given: dict[str, Any]) -> bool:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
+    from pdqs.audit.report import comparison_rows
+
     names = ["sound", "robust", *(name for name in PRESETS if name not in ("sound", "robust"))]
     subjects = [_subject(name, options, given["owners"]) for name in (*names, "npqm")]
     sound = dict(subjects)["sound"]
-    subjects.insert(2, ("rule:linear, by the ladder", dataclasses.replace(sound, rule="linear")))
+    subjects.insert(2, ("linear by the ladder", dataclasses.replace(sound, rule="linear")))
     subjects.insert(3, ("sound, paid on selection", dataclasses.replace(sound, contract="on-selection")))
     work = [(name, terms, {**given, "command": _command("--all", options, given)}) for name, terms in subjects]
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         reports = to.progress(pool.map(_audited, work), len(work), "auditing")
-    to.rows(
-        ("mechanism", *(promise.code for promise in reports[0].promises)),
-        [(each.name, *(_cell(promise) for promise in each.promises)) for each in reports],
-        title=f"What each mechanism keeps ({given['owners']} owners, seed {given['seed']})",
-    )
+    head, rows = comparison_rows(reports)
+    to.rows(head, rows, title=f"What each mechanism keeps ({given['owners']} owners, seed {given['seed']})")
+    to.say("IC truthful, IR rational, BF within budget, LDP private: report and payment together")
     to.finish({"reports": [each.to_dict() for each in reports]})
     return all(each.kept for each in reports)
 
@@ -97,10 +97,6 @@ def _audited(work: tuple[str, Terms, dict[str, Any]]) -> AuditReport:
 
     name, terms, given = work
     return audit(terms, name=name, **given)
-
-
-def _cell(promise: Any) -> str:
-    return f"{promise.verdict}: {promise.short}"
 
 
 def _subject(what: str, options: TermsOptions, owners: int) -> tuple[str, Terms]:
@@ -142,9 +138,9 @@ def _npqm(options: TermsOptions, owners: int, budget: float) -> tuple[str, Terms
         config = NpqmConfig(owners=owners, budgets=(chosen,), bid_range=bid_range, steps=1500, released=True)
         name, rule = "npqm, as released", train(config)[0].rule
     except (MissingExtraError, ModuleNotFoundError):
-        name, rule = "npqm stand-in (training needs the extra: neural)", ReadsBids()
+        name, rule = "npqm stand-in (no extra)", ReadsBids()
     except RuleError:
-        name, rule = "npqm stand-in (training gave NO ANSWER)", ReadsBids()
+        name, rule = "npqm stand-in (NO ANSWER)", ReadsBids()
     query = parse_query(options.query, options.domain)
     return name, presets.npqm(query=query, budget=chosen, rule=rule, bid_range=bid_range)
 
