@@ -109,14 +109,18 @@ def test_a_caller_in_a_hurry_is_told_to_wait(tmp_path: Path) -> None:
 
 
 def test_a_fault_of_ours_says_nothing_of_itself(
-    served_town: tuple[httpx.Client, Town], monkeypatch: pytest.MonkeyPatch
+    served_town: tuple[httpx.Client, Town], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     client, town = served_town
     headers = _as(town, town.consumer)
     monkeypatch.setattr("pdqs.market.queries.me", lambda *_: 1 / 0)
-    answer = client.get("/v1/me", headers=headers)
+    monkeypatch.setattr(LOGGER, "propagate", True)
+    with caplog.at_level(logging.INFO):
+        answer = client.get("/v1/me", headers=headers)
     assert (answer.status_code, answer.json()["type"]) == (500, "fault")
-    assert "division" not in answer.text
+    assert "division" not in answer.text + caplog.text
+    assert '"kind": "ZeroDivisionError"' in caplog.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_every_response_forbids_what_pages_do_not_need(served_town: tuple[httpx.Client, Town]) -> None:

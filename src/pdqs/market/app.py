@@ -23,7 +23,7 @@ from pdqs.market.context import Clock, Market, system_clock
 from pdqs.market.errors import MarketError
 from pdqs.market.limits import Gate
 from pdqs.market.messages import Health, Problem
-from pdqs.market.observe import Metrics, Observer, log
+from pdqs.market.observe import Metrics, Observer, log, where
 from pdqs.market.schema import rounds
 from pdqs.market.settings import Settings
 from pdqs.market.store import open_store
@@ -70,7 +70,7 @@ def _tick(market: Market, stop: threading.Event) -> None:
             for round_id in commands.advance_due(market):
                 log("advanced", round=round_id)
         except Exception as fault:
-            log("advance-failed", fault=type(fault).__name__)
+            log("advance-failed", kind=type(fault).__name__, where=where(fault))
 
 
 def problem(status: int, type_: str, title: str, detail: str) -> JSONResponse:
@@ -97,11 +97,6 @@ def _add_faults(app: FastAPI) -> None:
         answer = problem(fault.status_code, phrase.lower().replace(" ", "-"), phrase, str(fault.detail))
         answer.headers.update(fault.headers or {})
         return answer
-
-    @app.exception_handler(Exception)
-    async def our_fault(_request: Request, fault: Exception) -> Response:
-        log("fault", kind=type(fault).__name__)
-        return problem(500, "fault", "Internal Server Error", "the market has a fault; nothing was changed")
 
 
 _operations = APIRouter()

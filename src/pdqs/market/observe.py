@@ -8,11 +8,15 @@ import secrets
 import sys
 import threading
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pdqs.market.limits import send_problem
 
 LOGGER = logging.getLogger("pdqs.market")
 _EDGES = (0.005, 0.02, 0.1, 0.5, 2.0)
@@ -34,6 +38,12 @@ def log(event: str, **fields: str | float) -> None:
     """One line of the log. Callers pass names, counts and times; there is nothing here that could hold a bid."""
     if LOGGER.isEnabledFor(logging.INFO):
         LOGGER.info(json.dumps({"at_ms": time.time_ns() // 1_000_000, "event": event, **fields}))
+
+
+def where(fault: BaseException) -> str:
+    """The place a fault comes from. Its message is left out: it may quote what someone sent."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
 
 
 def log_to_stderr() -> None:
@@ -89,18 +99,24 @@ class Observer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, answered = time.perf_counter(), 500, False
         request_id = secrets.token_hex(8)
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, answered
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, answered = message["status"], True
                 message["headers"] = [*message["headers"], *_SECURITY, (b"x-request-id", request_id.encode())]
             await send(message)
 
         try:
             await self._app(scope, receive, sending)
+        except Exception as fault:
+            log("fault", id=request_id, kind=type(fault).__name__, where=where(fault))
+            if answered:
+                raise
+            detail = "the market has a fault; nothing was changed"
+            await send_problem(sending, 500, "fault", "Internal Server Error", detail, [])
         finally:
             seconds = time.perf_counter() - started
             # The template of the route, not the address asked for: an address could carry anything.
