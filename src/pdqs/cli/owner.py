@@ -97,6 +97,8 @@ def report(
     device: File = None,
 ) -> None:
     """Look at your offer and report. Your answer is asked for here, randomised here, and kept nowhere."""
+    from pdqs.owner.errors import CapReached
+
     with _ledger(device) as ledger, _connected(ledger, market) as (address, client):
         stored = ledger.report(address, round_id)
         if stored is None:
@@ -107,8 +109,7 @@ def report(
                 print("Nothing is asked of you in this round and nothing is paid: there is nothing to report.")
                 return
             if not review.within_cap:
-                print("This would pass your own lifetime cap: nothing will be drawn or sent.")
-                raise typer.Exit(2)
+                raise CapReached("this would pass your own lifetime cap: nothing was drawn and nothing was sent")
             value = _asked(review.offer.question.domain)
             if not yes:
                 typer.confirm("Randomise your answer and send the report?", abort=True)

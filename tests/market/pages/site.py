@@ -138,8 +138,10 @@ class Visitor:
         return path
 
     def fits(self) -> bool:
-        """Whether the page is no wider than its window."""
-        return bool(self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+        """Whether nothing on the page makes it wider than the window it was opened in."""
+        window = self.page.viewport_size
+        assert window is not None
+        return int(self.page.evaluate("document.documentElement.scrollWidth")) <= window["width"]
 
 
 @contextmanager

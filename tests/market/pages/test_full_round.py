@@ -168,37 +168,6 @@ def test_no_page_asked_anyone_but_the_market_and_no_console_complained(played: d
     assert [complaint for visitor in visitors for complaint in visitor.complaints] == []
 
 
-def test_every_page_fits_a_phone(played: dict[str, Any], site: Site, browser: Browser) -> None:
-    pages = {
-        "consumer": ["/consumer", "/consumer/plan", f"/consumer/rounds/{played['round']}"],
-        "owner": ["/owner", f"/owner/rounds/{played['round']}", "/owner/privacy", "/owner/earnings"],
-        "operator": ["/operator", f"/operator/rounds/{played['round']}", "/operator/ledger", "/operator/people"],
-    }
-    people = {user.role: user for user in queries.users_page(site.market, site.operator).items}
-    for (role, paths), scheme in zip(pages.items(), ("light", "dark", "light"), strict=True):
-        phone = Visitor(browser, site, color_scheme=scheme, **PHONE)
-        phone.go("/")
-        assert phone.fits()
-        phone.enter(commands.renew_code(site.market, site.operator, people[role].user_id).code)
-        for path in paths:
-            phone.go(path)
-            assert phone.fits(), path
-            phone.shoot(f"phone-{path.replace('/', '-').replace(played['round'], 'one').strip('-')}")
-        phone.context.close()
-
-
-def test_a_form_can_be_filled_in_with_the_keyboard_alone(played: dict[str, Any]) -> None:
-    consumer = played["consumer"]
-    consumer.go("/consumer/plan")
-    consumer.page.keyboard.press("Tab")
-    assert consumer.page.evaluate("document.activeElement.className") == "skip"
-    seen = set()
-    for _ in range(40):
-        consumer.page.keyboard.press("Tab")
-        seen.add(consumer.page.evaluate("document.activeElement.name || document.activeElement.innerText"))
-    assert {"kind", "text", "attribute", "budget", "owners", "bid_time", "report_time", "Save as draft"} <= seen
-
-
 UNLABELLED = """
 () => [...document.querySelectorAll(
     'input:not([type=hidden]), select, textarea, button, meter, progress, svg[role=img]')]
@@ -213,18 +182,46 @@ STRUCTURE = """
 """
 
 
-def test_every_page_has_landmarks_labels_and_nothing_inline(played: dict[str, Any]) -> None:
-    visits = [
-        (played["consumer"], ["/consumer", "/consumer/plan", f"/consumer/rounds/{played['round']}"]),
-        (played["owners"][0], ["/owner", f"/owner/rounds/{played['round']}", "/owner/privacy", "/owner/earnings"]),
-        (
-            played["operator"],
-            ["/operator", f"/operator/rounds/{played['round']}", "/operator/ledger", "/operator/people"],
-        ),
-    ]
-    for visitor, paths in visits:
+def test_every_page_fits_a_phone_and_has_landmarks_labels_and_nothing_inline(
+    played: dict[str, Any], site: Site, browser: Browser
+) -> None:
+    pages = {
+        "consumer": ["/consumer", "/consumer/plan", f"/consumer/rounds/{played['round']}"],
+        "owner": ["/owner", f"/owner/rounds/{played['round']}", "/owner/privacy", "/owner/earnings"],
+        "operator": ["/operator", f"/operator/rounds/{played['round']}", "/operator/ledger", "/operator/people"],
+    }
+    people = {user.role: user for user in queries.users_page(site.market, site.operator).items}
+    for (role, paths), scheme in zip(pages.items(), ("light", "dark", "light"), strict=True):
+        phone = Visitor(browser, site, color_scheme=scheme, **PHONE)
+        phone.go("/")
+        assert phone.fits()
+        phone.enter(commands.renew_code(site.market, site.operator, people[role].user_id).code)
         for path in paths:
-            visitor.go(path)
-            assert visitor.page.evaluate(UNLABELLED) == [], path
-            found = visitor.page.evaluate(STRUCTURE)
+            phone.go(path)
+            assert phone.fits(), path
+            assert phone.page.evaluate(UNLABELLED) == [], path
+            found = phone.page.evaluate(STRUCTURE)
             assert found == {"h1": 1, "main": 1, "header": 1, "lang": "en", "inline": 0}, path
+            phone.shoot(f"phone-{path.replace('/', '-').replace(played['round'], 'one').strip('-')}")
+        phone.context.close()
+
+
+def test_the_look_for_unlabelled_fields_and_inline_code_finds_them(played: dict[str, Any]) -> None:
+    operator = played["operator"]
+    operator.go("/operator")
+    operator.page.evaluate("document.querySelector('main').append(document.createElement('input'))")
+    operator.page.evaluate("document.querySelector('main').setAttribute('onclick', '')")
+    assert len(operator.page.evaluate(UNLABELLED)) == 1
+    assert operator.page.evaluate(STRUCTURE)["inline"] == 1
+
+
+def test_a_form_can_be_filled_in_with_the_keyboard_alone(played: dict[str, Any]) -> None:
+    consumer = played["consumer"]
+    consumer.go("/consumer/plan")
+    consumer.page.keyboard.press("Tab")
+    assert consumer.page.evaluate("document.activeElement.className") == "skip"
+    seen = set()
+    for _ in range(40):
+        consumer.page.keyboard.press("Tab")
+        seen.add(consumer.page.evaluate("document.activeElement.name || document.activeElement.innerText"))
+    assert {"kind", "text", "attribute", "budget", "owners", "bid_time", "report_time", "Save as draft"} <= seen

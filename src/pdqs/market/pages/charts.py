@@ -97,7 +97,7 @@ def bars(labels: Sequence[str], values: Sequence[float], intervals: Sequence[Seq
         scale = (right - left) / most
         body += [
             _label(left - 8, middle + 4, label if len(label) <= 15 else label[:14] + "…", "end"),
-            Markup('<rect class="bar" x="{:g}" y="{:.1f}" width="{:.1f}" height="14" rx="3"/>').format(
+            Markup('<rect class="bar soft" x="{:g}" y="{:.1f}" width="{:.1f}" height="14" rx="3"/>').format(
                 left, middle - 7, max(value * scale, 1.0)
             ),
             Markup('<line class="whisker" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
