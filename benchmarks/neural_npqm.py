@@ -25,8 +25,8 @@ SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 RELEASED_FIGURES = {0.1: (38.5, 39.6), 0.3: (32.2, 33.1), 0.5: (23.7, 23.9), 0.7: (14.1, 15.5), 0.9: (10.1, 11.2)}
 
 
-def largest_gain(bids: Any, terms: pdqs.Terms, rng: np.random.Generator, owners: int = 8) -> float:
-    """The most that one of a few owners gains by one of 24 lies, over the mean payment."""
+def largest_gain(bids: Any, terms: pdqs.Terms, rng: np.random.Generator, owners: int = 3) -> float:
+    """The most that one of a few owners gains by one of 12 lies, over the mean payment."""
 
     def utility(stated: Any, owner: int, price: float) -> float:
         offers = pdqs.clear(stated, terms)
@@ -35,7 +35,7 @@ def largest_gain(bids: Any, terms: pdqs.Terms, rng: np.random.Generator, owners:
     gain = 0.0
     for owner in rng.integers(bids.size, size=owners):
         honest = utility(bids, owner, bids[owner])
-        for lie in (np.arange(24) + 0.5) / 24:
+        for lie in (np.arange(12) + 0.5) / 12:
             stated = bids.copy()
             stated[owner] = lie
             gain = max(gain, utility(stated, owner, bids[owner]) - honest)
@@ -47,13 +47,15 @@ def measured(rule: neural.Npqm, budget: float, rng: np.random.Generator) -> dict
     terms = pdqs.presets.npqm(query=pdqs.Count(), budget=budget, rule=rule)
     values = np.zeros(OWNERS, dtype=bool)
     values[:ONES] = True
-    errors, spent = [], []
+    errors, spent, loads = [], [], []
     for _ in range(QUERIES):
         trade = pdqs.trade(rng.permutation(values), rng.random(OWNERS), terms, rng)
         errors.append(abs(trade.answer.value - ONES) / ONES)
         spent.append(trade.offers.spent / budget)
+        loads.append(terms.setting.load(trade.offers.q).sum())
     return {
         "error": float(np.mean(errors)),
+        "phi": float(np.mean(loads)),
         "spent_mean": float(np.mean(spent)),
         "spent_worst": float(np.max(spent)),
         "overspent_share": float(np.mean(np.array(spent) > 1)),
