@@ -1,0 +1,98 @@
+"""``pdqs serve`` and ``pdqs market``, run as people run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pdqs.market.client import MarketClient
+from pdqs.market.errors import UnauthorizedError
+
+PDQS = [sys.executable, "-c", "from pdqs.cli import main; main()"]
+
+
+@contextmanager
+def _serving(directory: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A server in an empty directory, with nothing configured; gives it, its address and the operator's code."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PDQS_")}
+    process = subprocess.Popen(
+        [*PDQS, "serve", "--port", "0"],
+        cwd=directory,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        address = re.search(r"http://[\d.:]+", process.stdout.readline())
+        code = process.stdout.readline().strip().partition("/enter?code=")[2]
+        assert address is not None
+        yield process, address.group(), code
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_serve_needs_no_configuration_prints_a_link_that_works_once_and_stops_in_good_order(tmp_path: Path) -> None:
+    with _serving(tmp_path) as (process, address, code):
+        with MarketClient.enter(address, code) as operator:
+            assert operator.me().user.role == "operator"
+            assert operator.health().database == "sqlite"
+            assert operator.trial_balance().balanced
+        with pytest.raises(UnauthorizedError):
+            MarketClient.enter(address, code)
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGTERM)
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert {line["route"] for line in lines} >= {"/v1/tokens", "/v1/me", "/v1/trial-balance"}
+    assert code not in log
+    assert (tmp_path / "pdqs-market.db").is_file()
+    assert not (tmp_path / "pdqs-market.db-wal").exists()  # folded into the file: the database was closed
+
+
+def test_a_port_that_is_taken_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with _serving(tmp_path) as (_, address, _code):
+        port = address.rsplit(":", 1)[1]
+        done = subprocess.run(
+            [*PDQS, "serve", "--port", port], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("pdqs: cannot listen on 127.0.0.1 port")
+
+
+def test_a_simulated_round_shows_the_answer_beside_the_truth() -> None:
+    done = subprocess.run(
+        [*PDQS, "market", "simulate", "--owners", "30", "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["owners"], found["books_balance"]) == (30, True)
+    assert 0 <= found["truth"] <= 30
+    assert found["paid_micros"] + found["returned_micros"] == found["budget_micros"]
+
+
+def test_the_client_is_patient_with_a_busy_market_and_gives_up_on_a_broken_one() -> None:
+    waits: list[float] = []
+    answers = iter(
+        [httpx.Response(429, headers={"Retry-After": "2"}), httpx.Response(503), httpx.Response(200, json=HEALTH)]
+    )
+    client = MarketClient("http://market", transport=httpx.MockTransport(lambda _: next(answers)), sleep=waits.append)
+    assert client.health().status == "ok"
+    assert waits == [2.0, 0.2]
+    client.close()
+
+
+HEALTH = {"status": "ok", "version": "1", "database": "sqlite", "migration": "0001"}
