@@ -52,7 +52,8 @@ def test_a_table_written_is_the_table_read(tmp_path: Path, small_plan: Plan) -> 
     found = read(store.results_path, small_plan)
     assert list(found.samples) == list(small_plan.cells())
     for cell, each in columns.items():
-        assert all(np.array_equal(found.samples[cell][name], each[name], equal_nan=True) for name in each)
+        for name, column in each.items():
+            assert np.array_equal(found.samples[cell][name], column.astype(np.float32), equal_nan=True)
 
 
 def test_a_file_that_is_no_table_of_results_is_refused_by_name(tmp_path: Path, small_plan: Plan) -> None:

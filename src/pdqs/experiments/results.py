@@ -108,7 +108,8 @@ def read(path: Path, plan: Plan) -> Results:
     if missing:
         raise FileError(f"{path} has no column {missing[0]!r}: it is not a table of results")
     keys = list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
-    columns = {name: table.column(name).to_numpy() for name in table.column_names if name not in (*names, "query")}
+    figures = [name for name in table.column_names if name not in (*names, "query")]
+    columns = {name: table.column(name).to_numpy().astype(np.float64) for name in figures}
     # Cells lie one after another, so a cell starts wherever the key changes.
     starts = [row for row in range(len(keys)) if row == 0 or keys[row] != keys[row - 1]]
     samples = {
