@@ -64,6 +64,7 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
         assert "as Ann" in run("enrol", site.address + "/", code)
         assert "What do you earn?" in run("list")
         assert "0.125 per unit of epsilon stands" in run("bid", round_id, "0.125")
+        assert "your bid of 0.125 stands" in run("bid", round_id, "0.2", code=2)
         site.clock.skip(3601)
         commands.clear_round(site.market, site.operator, round_id)
         first = run("report", round_id, "--yes", typed=f"{VALUE}\n")
@@ -95,6 +96,10 @@ def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run
     assert "pass your own lifetime cap" in run("report", round_id, code=2)
     with pytest.raises(Exception, match="no report"):
         queries.report(site.market, ann, round_id)
+
+
+def test_without_a_word_it_lists_its_words(run: Run) -> None:
+    assert all(word in run() for word in ("enrol", "list", "bid", "report", "privacy"))
 
 
 @pytest.mark.parametrize(

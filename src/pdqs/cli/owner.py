@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,9 +24,14 @@ run = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    no_args_is_help=True,
     help="Take part in a market as a data owner. Your value never leaves this device; a randomised report does.",
 )
+
+
+@run.callback(invoke_without_command=True)
+def _words(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _default_file() -> Path:
@@ -81,9 +87,13 @@ def bid(
     device: File = None,
 ) -> None:
     """Name your price in a round. It stands once the market has acknowledged it."""
+    from pdqs.owner.errors import DeviceError
+
+    asked = _micros(price)
     with _ledger(device) as ledger, _connected(ledger, market) as (address, client):
-        notice = client.notice(round_id)
-        kept = _device(address, ledger).bid(notice, _micros(price))
+        kept = _device(address, ledger).bid(client.notice(round_id), asked)
+        if kept.bid_micros != asked:
+            raise DeviceError(f"your bid of {_money(kept.bid_micros)} stands in this round and cannot be changed")
         client.send_bid(round_id, kept.body)
         ledger.acknowledge("bids", address, round_id)
     print(f"Your bid of {_money(kept.bid_micros)} per unit of epsilon stands in round {round_id}.")
@@ -191,17 +201,21 @@ def _shown(review: Review) -> str:
     return "\n".join(
         (
             f"Question   {question.text or '(no text)'}",
-            f"Answers    {question.domain.domain()}",
+            f"Answers    {_answers(question.domain)}",
             f"You asked  {_money(review.bid_micros)} per unit of epsilon",
             f"Payment    {_money(review.offer.payment_micros)} (your price comes to"
             f" {_money(review.least_payment_micros)}: checked)",
             f"Privacy    epsilon {review.epsilon:.6f} (recomputed here)",
-            f"           {review.meaning}",
+            *(f"           {line}" for line in textwrap.wrap(review.meaning, 90)),
             f"Ledger     {question.attribute}: {spending.spent_nanos / NANOS_PER_EPSILON:.4f} spent,"
             f" {review.after_nanos / NANOS_PER_EPSILON:.4f} after, cap {spending.cap_nanos / NANOS_PER_EPSILON:.4f}",
             f"Terms      {review.offer.terms_hash} (hash checked)",
         )
     )
+
+
+def _answers(domain: DomainMessage) -> str:
+    return "yes or no" if domain.kind == "binary" else str(domain.domain())
 
 
 def _asked(domain: DomainMessage) -> Any:
@@ -216,7 +230,7 @@ def _asked(domain: DomainMessage) -> Any:
     try:
         return words.get(text.lower()) if text.lower() in words else float(text)
     except ValueError:
-        raise OfferRefused(f"your answer is not one that the question allows ({domain.domain()})") from None
+        raise OfferRefused(f"your answer is not one that the question allows ({_answers(domain)})") from None
 
 
 def _decimal(text: str, what: str) -> Decimal:
