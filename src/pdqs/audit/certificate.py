@@ -56,18 +56,8 @@ def _header(report: AuditReport, verdict: str, headline: str) -> str:
         f'<p class="headline {verdict}">{escape(headline)}</p>'
         "<p>What this mechanism, which buys answers from people who price their own privacy, keeps of what it promises"
         f" them: measured on {len(report.truthfulness.by_market)} markets of up to"
-        f" {max(report.owners, _largest(report)):,} owners, with money in millionths.</p></div>{seal}</header>"
+        f" {max(each.size for each in report.truthfulness.by_market):,} owners, with money in millionths.</p></div>{seal}</header>"
     )
-
-
-def _largest(report: AuditReport) -> int:
-    sizes = [
-        int(word.replace(",", ""))
-        for each in report.truthfulness.by_market
-        for word in each.market.split()
-        if word.replace(",", "").isdigit()
-    ]
-    return max(sizes, default=report.owners)
 
 
 def _card(report: AuditReport, promise: Promise) -> str:
@@ -200,6 +190,12 @@ def _unpromised(report: AuditReport) -> str:
     )
 
 
+def _checked(report: AuditReport) -> str:
+    """How lies were cleared: each in full, or after one owner alone with a sample in full."""
+    checks = report.truthfulness.cross_checks
+    return f"{checks:,} of them also cleared in full, with the same result" if checks else "each cleared in full"
+
+
 def _record(report: AuditReport) -> str:
     found = report.privacy
     rows = {
@@ -209,8 +205,8 @@ def _record(report: AuditReport) -> str:
         "Budget, owners": f"{report.terms.budget:g} for {report.owners:,} owners, bids {report.terms.bid_range[0]:g}"
         f" to {report.terms.bid_range[1]:g}",
         "Terms (SHA-256)": report.terms.hash,
-        "Lies tried": f"{report.truthfulness.misreports:,}, of which {report.truthfulness.cross_checks:,} were also"
-        " cleared in full; a gain up to a millionth and the rounding of q (2^-32) is no gain",
+        "Lies tried": f"{report.truthfulness.misreports:,}, {_checked(report)}; a gain up to a millionth and the"
+        " rounding of q (2^-32) is no gain",
         "Privacy draws": f"2 x {found.draws:,} for each of {len(found.exposures)} offers, from the operating system's"
         f" entropy; chance of a false alarm {found.false_alarm:g}",
         "Seed": str(report.seed),

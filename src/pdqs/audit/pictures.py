@@ -94,7 +94,9 @@ def spend_picture(report: AuditReport) -> str:
             axes.text(spends[0] - 0.5, 50.0, f"every round\n{spends[0]:.2f} %", ha="right", fontsize=9)
             axes.set_ylim(0, 112)
         else:
-            edges = np.linspace(spends.min(), spends.max(), 31)
+            width = float(np.ptp(spends)) / 30.0
+            first, last = np.floor((spends.min() - 100.0) / width), np.ceil((spends.max() - 100.0) / width)
+            edges = 100.0 + width * np.arange(first, last + 1)  # the budget lies on an edge: no bar is half over it
             counts = 100.0 * np.histogram(spends, edges)[0] / spends.size
             over = edges[:-1] >= 100.0
             colours = np.where(over, ORANGE, BLUE).tolist()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pdqs.estimate import answer
 from pdqs.offers import Offers
 from pdqs.randomiser import Reports
 from pdqs.terms import Terms
-from pdqs.types import Floats, Integers
+from pdqs.types import Integers
 
 SHARES = (0.01, 0.02, 0.05)
 
@@ -113,10 +113,6 @@ def _read(reports: Reports, offers: Offers, terms: Terms) -> tuple[float, float]
         found = answer(reports, offers, terms)
     except EstimateError:  # the estimator cannot work with these offers at all: nothing to poison
         return 0.0, np.inf
-    raw, interval = _last(found.raw), _last(found.interval)
-    return float(raw), float(np.diff(np.asarray(interval, dtype=np.float64))[0]) / 2.0
-
-
-def _last(figure: Any) -> Any:
-    array: Floats | None = figure if isinstance(figure, np.ndarray) else None
-    return figure if array is None else array[-1]
+    raw = float(np.atleast_1d(found.raw)[-1])
+    low, high = np.atleast_2d(found.interval)[-1]
+    return raw, float(high - low) / 2.0

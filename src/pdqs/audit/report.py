@@ -192,7 +192,7 @@ def _truthful(found: Truthfulness, claimed: Claims) -> Promise:
         short = f"{max(found.worst.gain_micros, 0.0):.1f} micro"
     else:
         measured = (
-            f"{tried}: {found.gainers:,} owners gain ({own.gainers} of {own.owners} where {own.market}), at most"
+            f"{tried}: {found.gainers:,} owners gain ({own.gainers} of the {own.owners} tried of {own.market}), at most"
             f" {found.worst.gain_micros / 1e6:.4g} ({found.worst_share:.0%} of the mean payment)"
         )
         short = f"{found.gainers} of {found.owners} gain"

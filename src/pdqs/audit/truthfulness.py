@@ -75,9 +75,10 @@ class Misreport:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketFinding:
-    """One market: how many of its owners were examined, how many gain by a lie, and the most that any gains."""
+    """One market: its size, how many of its owners were examined, how many gain by a lie, and the most that any does."""
 
     market: str
+    size: int
     owners: int
     gainers: int
     most_micros: float
@@ -130,9 +131,15 @@ def examine(mechanism: Mechanism, terms: Terms, tried: Iterable[tuple[Market, In
     for market, owners in tried:
         cases = [Case(mechanism, market, int(owner), terms) for owner in owners]
         here = [case.best() for case in cases]
-        gainers = sum(each.gains for each in here)
-        most = max(each.gain_micros for each in here)
-        by_market.append(MarketFinding(market=market.name, owners=len(here), gainers=gainers, most_micros=most))
+        by_market.append(
+            MarketFinding(
+                market=market.name,
+                size=len(market),
+                owners=len(here),
+                gainers=sum(each.gains for each in here),
+                most_micros=max(each.gain_micros for each in here),
+            )
+        )
         found += here
         lies += sum(len(case.tried) for case in cases)
         checks += sum(case.cross_checks for case in cases)
