@@ -51,7 +51,7 @@ def sample_with(errors: np.ndarray, **more: float) -> Sample:
     }  # fmt: skip
     columns = {name: np.full(count, value) for name, value in constants.items()}
     answers = 100.0 * (1.0 + errors)
-    return Sample({**columns, "answer": answers, "weighted": answers})
+    return Sample({"answer": answers, "weighted": answers, **columns})
 
 
 ErrorOf = Callable[[Cell], float]

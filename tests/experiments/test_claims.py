@@ -101,6 +101,19 @@ def test_gains_are_ratios_of_mean_errors_at_the_middle_budget() -> None:
     found = next(gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == ("count", "npqm", "sound"))
     assert found.ratio.value == pytest.approx(16.0)
     assert len(found.each) == 6
+    assert not found.reweighted
+
+
+def test_a_reweighted_gain_reads_both_sides_by_the_weighted_estimator() -> None:
+    """NPQM's answers are off by 80 %, but its reports, weighted, by 10 %."""
+    results = made_up_results(
+        lambda cell: 0.8 if cell.mechanism == "npqm" else 0.05,
+        lambda cell: {"weighted": 110.0} if cell.mechanism == "npqm" else {},
+    )
+    found = {
+        gain.reweighted: gain.ratio.value for gain in gains(results) if (gain.theirs, gain.ours) == ("npqm", "sound")
+    }
+    assert found == pytest.approx({False: 16.0, True: 2.0})
 
 
 def test_a_population_that_was_never_got_wrong_is_left_out_of_the_gain() -> None:

@@ -151,7 +151,7 @@ def _gains(results: Results) -> str:
     rows = [
         (
             gain.kind,
-            escape(MECHANISMS[gain.theirs].label),
+            escape(MECHANISMS[gain.theirs].label) + (", reweighted" if gain.reweighted else ""),
             escape(MECHANISMS[gain.ours].label),
             f"<strong>{gain.ratio.value:.1f}</strong> ({gain.ratio.low:.1f} to {gain.ratio.high:.1f})",
             *(f"{dict(gain.each)[name]:.1f}" if name in dict(gain.each) else "–" for name in names),
@@ -165,6 +165,8 @@ def _gains(results: Results) -> str:
         + "<p>Ratios of mean errors at the same budget. “Sound” is the optimal rule, cleared by leave-one-out on the "
         "public ladder, with the weighted estimate and eps at most 4: truthful and within budget for every bid vector. "
         "At the honest contract everyone who reports is paid; at the paper's, only those whose coin chose the truth. "
+        "“Reweighted” reads the other mechanism's reports by the weighted estimator as well: what is left is the gain "
+        "of the rule, the rest is the estimator's. "
         "A population is left out of the mean (–) where NPQM gave no answer or the sound form was never wrong.</p>"
     )
 
