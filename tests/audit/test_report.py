@@ -12,7 +12,7 @@ import pytest
 import pdqs
 from pdqs.audit.certificate import certificate_html
 from pdqs.audit.reading import terms_of
-from pdqs.audit.report import claims
+from pdqs.audit.report import claims, comparison
 from pdqs.cli import main
 
 AGES = pdqs.Domain.grid(14, 61, 1)
@@ -62,6 +62,13 @@ def test_the_same_seed_gives_the_same_report(gpqm):
         for each in drawn["privacy"]["exposures"]:
             each.pop("drawn")
     assert first == second
+
+
+def test_a_comparison_has_a_row_for_each_mechanism_and_a_verdict_for_each_promise(gpqm, fairquery):
+    head, first, second = comparison([gpqm, fairquery]).splitlines()
+    assert head.split() == ["mechanism", "IC", "IR", "BF", "LDP"]
+    assert [first.count(word) for word in ("BROKEN", "on average", "kept")] == [2, 1, 1]
+    assert second.count("kept") == 4
 
 
 def test_json_holds_every_figure_and_says_infinite_in_words(gpqm):

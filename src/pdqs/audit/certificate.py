@@ -56,7 +56,8 @@ def _header(report: AuditReport, verdict: str, headline: str) -> str:
         f'<p class="headline {verdict}">{escape(headline)}</p>'
         "<p>What this mechanism, which buys answers from people who price their own privacy, keeps of what it promises"
         f" them: measured on {len(report.truthfulness.by_market)} markets of up to"
-        f" {max(each.size for each in report.truthfulness.by_market):,} owners, with money in millionths.</p></div>{seal}</header>"
+        f" {max(each.size for each in report.truthfulness.by_market):,} owners, with money in millionths."
+        f"</p></div>{seal}</header>"
     )
 
 
