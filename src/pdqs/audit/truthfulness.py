@@ -75,7 +75,7 @@ class Misreport:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketFinding:
-    """One market: its size, how many owners were examined, how many of them gain by a lie, and the most that any does."""
+    """One market: its size, how many owners were examined, how many of them gain by a lie, and the most gained."""
 
     market: str
     size: int
