@@ -21,6 +21,8 @@ from pdqs.market.sql import put
 
 COOKIE = "pdqs_session"
 _HOUR_MS = 3_600_000
+_TRUST_MS = 30_000
+_REMEMBERED = 50_000
 
 
 @final
@@ -68,7 +70,7 @@ def redeem_for_token(market: Market, code: str) -> Token:
     """Exchange a code for a bearer token, in one transaction; the user's token before it is void."""
     with market.store.write() as connection:
         user = _redeemed(market, connection, code)
-        return Token(token=_new_token(connection, user), user=user)
+        return Token(token=_new_token(market, connection, user), user=user)
 
 
 def redeem_for_session(market: Market, code: str) -> Session:
@@ -80,7 +82,7 @@ def redeem_for_session(market: Market, code: str) -> Session:
 def issue_token(market: Market, user: User) -> str:
     """A new bearer token; the one before it is void."""
     with market.store.write() as connection:
-        return _new_token(connection, user)
+        return _new_token(market, connection, user)
 
 
 def start_session(market: Market, user: User) -> Session:
@@ -109,12 +111,24 @@ def end_session(market: Market, cookie: str) -> None:
 
 
 def user_of_token(market: Market, token: str) -> User:
-    """The user behind a bearer token."""
+    """The user behind a bearer token.
+
+    A device asks several things in a row, so a token is looked up once in a while only: one that was replaced is
+    refused at once by the process that replaced it, and within half a minute by any other.
+    """
+    digest, now = hashed(token), market.clock()
+    known, until = market.callers.get(digest, (None, 0))
+    if known is not None and now < until:
+        return known
     with market.store.look() as connection:
-        row = connection.execute(_BY_TOKEN, {"token_hash": hashed(token)}).one_or_none()
+        row = connection.execute(_BY_TOKEN, {"token_hash": digest}).one_or_none()
     if row is None:
         raise UnauthorizedError("bad-token", "the bearer token is unknown or has been replaced")
-    return user_from(row)
+    if len(market.callers) >= _REMEMBERED:
+        market.callers.clear()
+    user = user_from(row)
+    market.callers[digest] = (user, now + _TRUST_MS)
+    return user
 
 
 def csrf_token(cookie: str) -> str:
@@ -142,8 +156,10 @@ def _redeemed(market: Market, connection: Connection, code: str) -> User:
     return user_from(connection.execute(select(users).where(users.c.user_id == row.user_id)).one())
 
 
-def _new_token(connection: Connection, user: User) -> str:
+def _new_token(market: Market, connection: Connection, user: User) -> str:
     token = secrets.token_urlsafe(32)
+    for digest in [digest for digest, (known, _) in market.callers.copy().items() if known.user_id == user.user_id]:
+        market.callers.pop(digest, None)
     connection.execute(update(users).where(users.c.user_id == user.user_id).values(token_hash=hashed(token)))
     return token
 

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, final
 
-from fastapi import Depends, Request, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Request, Security
+from fastapi.openapi.models import HTTPBearer as HTTPBearerModel
+from fastapi.security.base import SecurityBase
 
 from pdqs.market import access
 from pdqs.market.context import Market
@@ -17,8 +18,6 @@ from pdqs.market.messages import User
 CSRF_HEADER = "x-csrf-token"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{20,80}")
 _SAFE = frozenset({"GET", "HEAD"})
-
-_bearer = HTTPBearer(auto_error=False, description="A token from POST /v1/tokens")
 
 
 @final
@@ -42,21 +41,27 @@ class Caller:
         return session.user
 
 
-async def calling(
-    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
-) -> Caller:
-    """Refuse a caller without a credential before anything else is looked at."""
-    token = bearer.credentials if bearer else ""
-    cookie = "" if bearer else request.cookies.get(access.COOKIE, "")
-    if not _SECRET.fullmatch(token or cookie):
-        raise UnauthorizedError("no-credential", "send 'Authorization: Bearer TOKEN', or sign in on the pages")
-    return Caller(
-        market=request.app.state.market,
-        token=token,
-        cookie=cookie,
-        csrf_token=request.headers.get(CSRF_HEADER, ""),
-        changes_something=request.method not in _SAFE,
-    )
+@final
+class Credential(SecurityBase):
+    """The credential of a request, as the API's description has it."""
+
+    def __init__(self) -> None:
+        self.model = HTTPBearerModel(description="A token from POST /v1/tokens")
+        self.scheme_name = "bearer"
+
+    async def __call__(self, request: Request) -> Caller:
+        """Refuse a caller without a credential before anything else is looked at."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        cookie = "" if scheme else request.cookies.get(access.COOKIE, "")
+        if scheme.lower() not in ("", "bearer") or not _SECRET.fullmatch(token or cookie):
+            raise UnauthorizedError("no-credential", "send 'Authorization: Bearer TOKEN', or sign in on the pages")
+        return Caller(
+            market=request.app.state.market,
+            token=token,
+            cookie=cookie,
+            csrf_token=request.headers.get(CSRF_HEADER, ""),
+            changes_something=request.method not in _SAFE,
+        )
 
 
-Calling = Annotated[Caller, Depends(calling)]
+Calling = Annotated[Caller, Security(Credential())]

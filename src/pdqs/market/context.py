@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
+from pdqs.market.messages import User
 from pdqs.market.settings import Settings
 from pdqs.market.store import Store
 
@@ -37,5 +38,7 @@ class Market:
     store: Store
     clock: Clock = system_clock
     settings: Settings = Settings()
+    callers: dict[str, tuple[User, int]] = field(default_factory=dict, repr=False, compare=False)
+    """Users by the hash of their token, and until when that is taken on trust."""
     promises: dict[str, Promise] = field(default_factory=dict, repr=False, compare=False)
     """Frozen terms that were looked up before; what is frozen needs no looking up again."""

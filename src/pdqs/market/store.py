@@ -30,7 +30,7 @@ class Store:
         self.dialect = engine.dialect.name
         self._writing = threading.Lock()
         self._write_engine = engine.execution_options(pdqs_begins="BEGIN IMMEDIATE")
-        self._look_engine = engine.execution_options(isolation_level="AUTOCOMMIT", pdqs_begins="")
+        self._look_engine = engine.execution_options(pdqs_begins="", **_unwrapped(engine.dialect.name))
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -57,6 +57,11 @@ class Store:
     def close(self) -> None:
         """Let go of every connection; SQLite folds its log into the file when the last one goes."""
         self.engine.dispose()
+
+
+def _unwrapped(dialect: str) -> dict[str, Any]:
+    """What makes a driver send a statement without a transaction around it; SQLite's begins none as it is."""
+    return {} if dialect == "sqlite" else {"isolation_level": "AUTOCOMMIT"}
 
 
 def open_store(url: str, *, pool_size: int = 48) -> Store:
