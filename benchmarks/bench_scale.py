@@ -9,7 +9,8 @@ Peers that are not installed are noted and left out. To have them all, run this 
         pure-ldp statsmodels multi-freq-ldpy
     peers/bin/python benchmarks/bench_scale.py --out docs/results/scale
 
-The ways take turns, so that a busy machine slows all of them; each figure is the median of the turns.
+The ways take turns, so that a busy machine slows all of them; each figure is the median of the turns. Measurements are
+kept in measurements.jsonl as they are taken: remove it to measure anew.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 import scale_growth
 import scale_ldp
 from scale_clearing import WAYS
+from scale_growth import Kept
 
 PACKAGES = (
     "numpy",
@@ -41,15 +43,15 @@ PACKAGES = (
 )
 
 
-def clearing(rows: int, seed: int, repeats: int) -> list[dict[str, Any]]:
+def clearing(rows: int, seed: int, repeats: int, kept: Kept) -> list[dict[str, Any]]:
     """Every way of clearing one market, in turns; ratios to the in-memory time."""
     with tempfile.TemporaryDirectory(prefix="pdqs-bench-") as place:
         scale_growth.make_market(Path(place), rows, seed)
         runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
         for turn in range(repeats):
             for way in WAYS:
-                runs[way].append(scale_growth.timed(way, Path(place)))
-                print(f"clearing, turn {turn + 1}: {way} {runs[way][-1]}", flush=True)
+                what = ("clearing", rows, seed, turn, way)
+                runs[way].append(kept.taken(what, lambda way=way: scale_growth.timed(way, Path(place))))
     found = []
     base = runs["in_memory"]
     for way, turns in runs.items():
@@ -139,6 +141,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--growth-to", type=int, default=8, help="largest power of ten; below 4 for no growth curve")
     chosen = parser.parse_args()
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    kept = Kept(chosen.out / "measurements.jsonl")
     report: dict[str, Any] = {
         "command": " ".join(["python", *sys.argv]),
         "seed": chosen.seed,
@@ -147,13 +151,19 @@ def main() -> None:
         "repeats": chosen.repeats,
         "ldp_owners": chosen.owners,
         "clearing_rows": chosen.rows,
-        "ldp": [row for k in (2, 64) for row in scale_ldp.compare(chosen.owners, k, chosen.repeats)],
-        "clearing": clearing(chosen.rows, chosen.seed, chosen.repeats),
+        "ldp": [
+            row
+            for k in (2, 64)
+            for row in kept.taken(
+                ("ldp", chosen.owners, k, chosen.repeats),
+                lambda k=k: scale_ldp.compare(chosen.owners, k, chosen.repeats),
+            )
+        ],
+        "clearing": clearing(chosen.rows, chosen.seed, chosen.repeats, kept),
     }
-    chosen.out.mkdir(parents=True, exist_ok=True)
     if chosen.growth_to >= 4:
         least = 10**6 if chosen.growth_to >= 7 else 10**3
-        report["growth"] = scale_growth.measure([10**p for p in range(3, chosen.growth_to + 1)], chosen.seed, 3)
+        report["growth"] = scale_growth.measure([10**p for p in range(3, chosen.growth_to + 1)], chosen.seed, 3, kept)
         report["fitted_from"] = least
         report["exponent_cpu"] = scale_growth.exponent(report["growth"], "cpu_seconds", least)
         report["exponent_clock"] = scale_growth.exponent(report["growth"], "seconds", least)

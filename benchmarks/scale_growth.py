@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,37 @@ def timed(way: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-def measure(sizes: Sequence[int], seed: int, repeats: int) -> list[dict[str, Any]]:
+class Kept:
+    """Measurements on file, one a line, as they are taken: a run that is cut short goes on where it stopped."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        lines = path.read_text().splitlines() if path.exists() else []
+        self._known = {tuple(entry["what"]): entry["found"] for entry in map(json.loads, lines)}
+
+    def taken(self, what: tuple[str | int, ...], measure: Callable[[], Any]) -> Any:
+        """What was measured of this before, or else now."""
+        if what not in self._known:
+            self._known[what] = measure()
+            with self._path.open("a") as file:
+                file.write(json.dumps({"what": what, "found": self._known[what]}) + "\n")
+            print(*what, self._known[what], flush=True)
+        return self._known[what]
+
+
+def measure(sizes: Sequence[int], seed: int, repeats: int, kept: Kept) -> list[dict[str, Any]]:
     """Each size, small ones several times: the least of the times, which noise can only lengthen."""
     rows = []
     for n in sizes:
-        with tempfile.TemporaryDirectory(prefix="pdqs-growth-") as place:
-            make_market(Path(place), n, seed)
-            runs = [timed("streamed", Path(place)) for _ in range(repeats if n <= 10**7 else 1)]
-        best = {key: min(run[key] for run in runs) for key in ("seconds", "cpu_seconds", "most_memory_mb")}
+
+        def runs(n: int = n) -> list[dict[str, Any]]:
+            with tempfile.TemporaryDirectory(prefix="pdqs-growth-") as place:
+                make_market(Path(place), n, seed)
+                return [timed("streamed", Path(place)) for _ in range(repeats if n <= 10**7 else 1)]
+
+        found = kept.taken(("growth", n, seed, repeats), runs)
+        best = {key: min(run[key] for run in found) for key in ("seconds", "cpu_seconds", "most_memory_mb")}
         rows.append({"owners": n, **best})
-        print(
-            f"growth: {n:>11,} owners, {best['seconds']:8.2f} s, {best['cpu_seconds']:8.2f} s of processor", flush=True
-        )
     return rows
 
 
