@@ -43,6 +43,15 @@ def test_intervals_of_ratios_cover_as_they_say() -> None:
     assert 85 <= held < 100
 
 
+def test_a_ratio_of_errors_that_are_mostly_none_has_an_open_interval() -> None:
+    above, below = np.zeros(20), np.zeros(20)
+    above[:5], below[0] = 1.0, 1.0
+    found = geometric_ratio([above], [below])
+    assert found.value == pytest.approx(5.0)
+    assert found.low < 5.0
+    assert found.high == np.inf
+
+
 def test_a_table_written_is_the_table_read(tmp_path: Path, small_plan: Plan) -> None:
     store = Store(tmp_path)
     columns = {cell: run_cell(cell, small_plan, {}) for cell in small_plan.cells()}

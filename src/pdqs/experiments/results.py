@@ -146,9 +146,10 @@ def geometric_ratio(above: Sequence[Floats], below: Sequence[Floats], seed: int 
     value = 0.0
     for over, under in zip(above, below, strict=True):
         value += math.log(over.mean() / under.mean()) / len(above)
-        with np.errstate(divide="ignore"):  # a resample without a single error makes the ratio infinite, as it should
+        # A resample without a single error makes a ratio infinite, as it should; one without any says nothing.
+        with np.errstate(divide="ignore", invalid="ignore"):
             logs += (np.log(_resampled_means(over, rng)) - np.log(_resampled_means(under, rng))) / len(above)
-    low, high = np.exp(np.quantile(logs, [0.025, 0.975], method="nearest"))
+    low, high = np.exp(np.nanquantile(logs, [0.025, 0.975], method="nearest"))
     return Ratio(math.exp(value), float(low), float(high))
 
 
