@@ -25,6 +25,24 @@ PLAN = RoundPlan(
 )
 
 
+# What the page does with a bid, without its form: one page to load instead of three.
+BID = """
+async ([owner, round]) => {
+  const { Device } = await import("/device/device.mjs");
+  const { openStore } = await import("/device/store.mjs");
+  const device = new Device(await openStore(), owner);
+  const kept = await device.bid(await (await fetch(`/v1/notices/${round}`)).json(), 300000);
+  const headers = {
+    "Content-Type": "application/json",
+    "X-CSRF-Token": document.querySelector("meta[name=csrf-token]").content,
+  };
+  const answer = await fetch(`/v1/rounds/${round}/bid`, { method: "PUT", body: kept.body, headers });
+  await device.acknowledge("bids", round);
+  return answer.status;
+}
+"""
+
+
 class Guest:
     """An owner with an offer to look at, at a browser of her own."""
 
@@ -44,10 +62,7 @@ class Guest:
         assert terms_hash is not None
         other, _ = self.site.invite("owner", f"Beside {name}")
         commands.place_bid(self.site.market, other, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
-        self.visitor.go(f"/owner/rounds/{round_id}")
-        self.page.get_by_label("Your price per unit of epsilon").fill("0.3")
-        self.visitor.press("Bid")
-        self.page.get_by_text("Your bid stands").wait_for()
+        assert self.page.evaluate(BID, [self.user.user_id, round_id]) == 200
         self.site.clock.skip(601)
         commands.clear_round(self.site.market, self.site.operator, round_id)
         return round_id

@@ -23,7 +23,7 @@ from pdqs.market import commands
 from pdqs.market.messages import QueryMessage, RoundPlan
 from pdqs.owner.messages import Bid, DomainMessage
 
-from .site import Site, Visitor, served
+from .site import Site, Visitor
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
@@ -118,25 +118,30 @@ def cells_of(site: Site) -> list[Any]:
         return [cell for table in tables.sorted_tables for row in connection.execute(select(table)) for cell in row]
 
 
-def opened_round(site: Site) -> tuple[str, str]:
-    """A round that one owner has bid in already, and the other owner's code."""
-    consumer, _ = site.invite("consumer", "Bureau")
+def opened_round(site: Site, name: str) -> tuple[str, str]:
+    """A round that two owners have bid in already, and a third owner's code."""
+    consumer, _ = site.invite("consumer", f"Bureau of {name}")
     site.deposit(consumer, 100_000_000)
-    drafted = commands.draft_round(site.market, consumer, PLAN, "key-canary")
+    drafted = commands.draft_round(site.market, consumer, PLAN, f"key-canary-{name}")
     opened = commands.open_round(site.market, consumer, drafted.round_id)
     assert opened.terms_hash is not None
-    for name in ("Bob", "Cem"):
-        other, _ = site.invite("owner", name)
+    for beside in ("Bob", "Cem"):
+        other, _ = site.invite("owner", beside)
         commands.place_bid(site.market, other, opened.round_id, Bid(terms_hash=opened.terms_hash, bid_micros=100_000))
-    return opened.round_id, site.invite("owner", "Ann")[1]
+    return opened.round_id, site.invite("owner", name)[1]
 
 
 def report_in_browser(
-    site: Site, browser: Browser, prepare: Callable[[Visitor], None] = lambda _: None, *, arrives: bool = True
+    site: Site,
+    browser: Browser,
+    name: str,
+    prepare: Callable[[Visitor], None] = lambda _: None,
+    *,
+    arrives: bool = True,
 ) -> Traces:
     """Bid and report the marked value on the owner's pages; everything that is left of it."""
     with listening() as lines:
-        round_id, code = opened_round(site)
+        round_id, code = opened_round(site, name)
         ann = Visitor(browser, site)
         words: list[int] = []
         ann.context.expose_function("overheard", lambda word: words.append(word))
@@ -165,7 +170,7 @@ def report_in_browser(
 
 @pytest.fixture(scope="module")
 def traces(site: Site, browser: Browser) -> Traces:
-    return report_in_browser(site, browser)
+    return report_in_browser(site, browser, "Ann")
 
 
 def test_the_search_finds_the_report_where_it_must_be(traces: Traces) -> None:
@@ -201,7 +206,7 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("leak", LEAKS)
-def test_a_device_that_leaks_is_caught(leak: str, browser: Browser, tmp_path: Path) -> None:
+def test_a_device_that_leaks_is_caught(leak: str, site: Site, browser: Browser) -> None:
     was, becomes = LEAKS[leak]
     module = (BROWSER / "device.mjs").read_text(encoding="utf-8")
     assert module.count(was) == 1
@@ -209,8 +214,8 @@ def test_a_device_that_leaks_is_caught(leak: str, browser: Browser, tmp_path: Pa
     def leaky(route: Route) -> None:
         route.fulfill(body=module.replace(was, becomes), content_type="text/javascript")
 
-    with served(tmp_path) as fresh:
-        found = report_in_browser(
-            fresh, browser, lambda ann: ann.context.route("**/device/device.mjs", leaky), arrives="coin" not in leak
-        )
+    def prepare(ann: Visitor) -> None:
+        ann.context.route("**/device/device.mjs", leaky)
+
+    found = report_in_browser(site, browser, leak, prepare, arrives="coin" not in leak)
     assert "traffic" in (found.where(found.coin) if "coin" in leak else found.where(CODE))

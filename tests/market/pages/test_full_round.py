@@ -202,7 +202,7 @@ def test_every_page_fits_a_phone_and_has_landmarks_labels_and_nothing_inline(
             assert phone.page.evaluate(UNLABELLED) == [], path
             found = phone.page.evaluate(STRUCTURE)
             assert found == {"h1": 1, "main": 1, "header": 1, "lang": "en", "inline": 0}, path
-            phone.shoot(f"phone-{path.replace('/', '-').replace(played['round'], 'one').strip('-')}")
+        phone.shoot(f"phone-{role}")
         phone.context.close()
 
 
