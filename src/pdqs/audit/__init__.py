@@ -26,13 +26,13 @@ from pdqs.types import Integers
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How hard to look. A ladder's deal costs some fifty times a greedy one's, so it has its own number of owners."""
+    """How hard to look. A deal of the ladder, or of a rule that reads bids, costs as much as fifty others."""
 
     name: str
     sizes: tuple[int, ...]
     markets: int
     owners_each: int
-    owners_each_ladder: int
+    owners_each_slow: int
     rounds: int
     settings: int
     draws: int
@@ -43,7 +43,7 @@ QUICK = Effort(
     sizes=(2, 5, 20),
     markets=4,
     owners_each=3,
-    owners_each_ladder=1,
+    owners_each_slow=1,
     rounds=100,
     settings=2,
     draws=200_000,
@@ -53,7 +53,7 @@ USUAL = Effort(
     sizes=(2, 3, 5, 10, 30, 100, 300, 1000, 10_000),
     markets=18,
     owners_each=6,
-    owners_each_ladder=2,
+    owners_each_slow=2,
     rounds=1000,
     settings=4,
     draws=1_000_000,
@@ -63,7 +63,7 @@ THOROUGH = Effort(
     sizes=(2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 1000, 10_000),
     markets=180,
     owners_each=12,
-    owners_each_ladder=3,
+    owners_each_slow=3,
     rounds=10_000,
     settings=8,
     draws=4_000_000,
@@ -145,8 +145,8 @@ def _tried(
     markets: list[Market], terms: Terms, work: Effort, rng: np.random.Generator
 ) -> list[tuple[Market, Integers]]:
     """Whose best lie is searched for: in the terms' own market everyone where that is cheap, elsewhere a few."""
-    slow = terms.clearing == "ladder"
-    each = work.owners_each_ladder if slow else work.owners_each
+    slow = terms.clearing == "ladder" or hasattr(terms.bound_rule, "read")
+    each = work.owners_each_slow if slow else work.owners_each
     tried = []
     for i, market in enumerate(markets):
         count = len(market) if i == 0 and not slow and work.name != "quick" else each
