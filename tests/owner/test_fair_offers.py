@@ -1,0 +1,45 @@
+"""A device never refuses an honest market: every offer that clearing makes passes its check, to the micro-unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pdqs
+from pdqs.money import MICROS_PER_UNIT
+from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair
+from pdqs.randomiser import q_numerators
+
+AGES = pdqs.Median(pdqs.Domain.grid(14, 61, 1))
+
+
+def cleared(bid_micros: np.ndarray, terms: pdqs.Terms) -> list[tuple[int, int, int]]:
+    """Bid, numerator and payment of every owner who is asked for something."""
+    offers = pdqs.clear(bid_micros / MICROS_PER_UNIT, terms)
+    asked = offers.q > 0
+    numerators = q_numerators(offers.q)[asked]
+    return list(
+        zip(bid_micros[asked].tolist(), numerators.tolist(), offers.payment_micros[asked].tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("rule", ["optimal", "robust", "linear", "exponential", "logarithmic", "quadratic", "step"])
+@pytest.mark.parametrize("query", [pdqs.Count(), AGES], ids=["count", "median"])
+def test_every_offer_of_every_rule_covers_its_owners_price_and_keeps_the_cap(
+    rule: str, query: pdqs.Count | pdqs.Median, rng: np.random.Generator
+) -> None:
+    k = query.question.domain.size
+    # Bids at the very top are paid their price and nothing over it: there rounding decides.
+    bids = np.concatenate([rng.integers(0, 1_000_001, 600), [0, 1, 999_999, 1_000_000, 1_000_000, 37, 250_000]])
+    for budget in (30.0, 300.0, 1e5):
+        offers = cleared(bids, pdqs.Terms(query=query, budget=budget, rule=rule))
+        assert offers, "nothing was bought, so nothing was checked"
+        assert [offer for offer in offers if not is_fair(offer[0], offer[1], k, offer[2])] == []
+        assert max(epsilon_nanos(numerator, k) for _, numerator, _ in offers) <= 4 * NANOS_PER_EPSILON + 1
+
+
+def test_a_market_that_prices_many_answers_as_if_they_were_two_is_caught(rng: np.random.Generator) -> None:
+    bids = rng.integers(0, 1_000_001, 600)
+    offers = cleared(bids, pdqs.Terms(query=AGES, budget=300.0, rule="linear", priced_as_binary=True))
+    unfair = [offer for offer in offers if not is_fair(offer[0], offer[1], 48, offer[2])]
+    assert len(unfair) > len(offers) / 10
