@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 )
 
 from market.town import Town, found_town, plan
-from pdqs.market import commands, queries
+from pdqs.market import bidding, commands, queries
 from pdqs.market.errors import MarketError
 from pdqs.market.schema import bids
 from pdqs.owner.messages import Bid, Report
@@ -178,14 +178,14 @@ def test_no_order_of_operations_breaks_the_market() -> None:
 
 
 def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = commands._keep_if_open
+    honest = bidding._keep_if_open
 
     def late(connection: Any, fresh: dict[str, Any]) -> bool:
         earlier = honest(connection, {**fresh, "now": 0})  # as if it were still time
         connection.execute(bids.update().where(bids.c.placed_at_ms == 0).values(placed_at_ms=fresh["now"]))
         return earlier
 
-    monkeypatch.setattr(commands, "_keep_if_open", late)
+    monkeypatch.setattr(bidding, "_keep_if_open", late)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(MarketMachine, settings=_SEARCH)
 

@@ -2,26 +2,24 @@
 
     draft ──open──► open ──clear──► reporting ──settle──► settled;   draft or open ──cancel──► cancelled
 
-Every command takes the row of its round under lock before it looks at state or clock, so that a bid is either in before
-clearing reads the bids, or refused.
+Every command takes the row of its round under lock before it looks at state or clock.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, func, select, update
 
 from pdqs.errors import PdqsError
 from pdqs.market import access, ledger
-from pdqs.market.context import Market, Promise
-from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
+from pdqs.market.bidding import place_bid, submit_report
+from pdqs.market.context import Market
+from pdqs.market.errors import ConflictError, UnprocessableError
 from pdqs.market.messages import Round, RoundPlan, User
 from pdqs.market.rounds import frozen, numerators_of, offers_for, outcome_of, terms_of
 from pdqs.market.schema import bids, offers, reports, rounds
-from pdqs.market.sql import insert_new
+from pdqs.market.sql import insert_many, insert_new
 from pdqs.market.treasury import (
     deposit,
     derived_id,
@@ -33,7 +31,6 @@ from pdqs.market.treasury import (
 )
 from pdqs.market.views import plan_of, round_message, visible_round
 from pdqs.offers import Offers
-from pdqs.owner.messages import Bid, BidReceipt, Report, ReportReceipt
 from pdqs.plan import forecast_half_width
 
 __all__ = [
@@ -54,8 +51,6 @@ __all__ = [
 
 THE_CLOCK = User(user_id=f"u_{'0' * 24}", role="operator", name="the clock", created_at_ms=0)
 """Who clears and settles when a deadline passes."""
-
-_REMEMBERED = 10_000
 
 
 def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round:
@@ -99,24 +94,6 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
         return round_message(connection, round_id)
 
 
-def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
-    """Keep an owner's bid, once and for good, if the round is still open by the server's clock."""
-    access.require(actor, "owner")
-    promise = _promise(market, round_id)
-    refusal = _bid_refusal(promise, bid)
-    with market.store.write() as connection:
-        now = market.clock()
-        fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now}
-        if refusal is None and _keep_if_open(connection, fresh):
-            return bid_receipt(round_id, promise.terms_hash, bid.bid_micros, now)
-        kept = _own(connection, bids, round_id, actor)  # acknowledged before, by this request's twin or long ago
-    if kept is None:
-        raise refusal or ConflictError("bids-closed", "bids in this round are closed")
-    if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
-        raise ConflictError("bid-stands", "your bid in this round stands and cannot be changed")
-    return bid_receipt(round_id, promise.terms_hash, kept.bid_micros, kept.placed_at_ms)
-
-
 def clear_round(market: Market, actor: User, round_id: str) -> Round:
     """Turn the frozen bids into offers; with too few of them, cancel and give the escrow back."""
     access.require(actor, "consumer", "operator")
@@ -130,27 +107,6 @@ def clear_round(market: Market, actor: User, round_id: str) -> Round:
                 raise ConflictError("too-early", f"bids close at {row.bids_close_at_ms} and it is {now}")
             _clear(connection, row, now)
         return round_message(connection, round_id)
-
-
-def submit_report(market: Market, actor: User, round_id: str, report: Report) -> ReportReceipt:
-    """Keep an owner's report, once and for good. The same report again gets the same receipt."""
-    access.require(actor, "owner")
-    with market.store.write() as connection:
-        row = _round_for_owner(connection, round_id)
-        offer = _own(connection, offers, round_id, actor)
-        if offer is None or offer.q_numerator == 0:
-            raise ConflictError("no-offer", "there is no offer to you in this round")
-        now = market.clock()
-        kept = _own(connection, reports, round_id, actor)
-        if kept is None:
-            _refuse_report(row, report, now)
-            fresh = {"round_id": round_id, "owner_id": actor.user_id, "code": report.code, "received_at_ms": now}
-            if insert_new(connection, reports, fresh):
-                return report_receipt(row, report.code, now, offer.payment_micros)
-            kept = _own(connection, reports, round_id, actor)
-        if (kept.code, row.terms_hash) != (report.code, report.terms_hash):
-            raise ConflictError("report-stands", "your report in this round stands: resend the same, never draw again")
-        return report_receipt(row, kept.code, kept.received_at_ms, offer.payment_micros)
 
 
 def settle_round(market: Market, actor: User, round_id: str) -> Round:
@@ -201,105 +157,6 @@ def advance_due(market: Market) -> list[str]:
     return [*to_clear, *to_settle]
 
 
-def bid_receipt(round_id: str, terms_hash: str, bid_micros: int, placed_at_ms: int) -> BidReceipt:
-    """The market's word that it has a bid."""
-    return BidReceipt(round_id=round_id, terms_hash=terms_hash, bid_micros=bid_micros, placed_at_ms=placed_at_ms)
-
-
-def report_receipt(row: Any, code: int, received_at_ms: int, payment_micros: int) -> ReportReceipt:
-    """The market's word that it has a report, and what it will pay."""
-    return ReportReceipt(
-        round_id=row.round_id,
-        terms_hash=row.terms_hash,
-        code=code,
-        received_at_ms=received_at_ms,
-        payment_micros=payment_micros,
-    )
-
-
-def _round_for_owner(connection: Connection, round_id: str) -> Any:
-    """A round that owners can see, held so that it cannot be cleared or settled meanwhile."""
-    row = connection.execute(_HELD, {"wanted": round_id}).one_or_none()
-    if row is None or row.terms_hash is None:
-        raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
-    return row
-
-
-_HELD = (
-    select(
-        rounds.c.round_id,
-        rounds.c.state,
-        rounds.c.plan,
-        rounds.c.terms_hash,
-        rounds.c.bids_close_at_ms,
-        rounds.c.reports_close_at_ms,
-    )
-    .where(rounds.c.round_id == bindparam("wanted"))
-    .with_for_update(read=True)
-)
-
-
-def _own(connection: Connection, table: Any, round_id: str, actor: User) -> Any:
-    mine = select(table).where(table.c.round_id == round_id, table.c.owner_id == actor.user_id)
-    return connection.execute(mine).one_or_none()
-
-
-def _promise(market: Market, round_id: str) -> Promise:
-    """What a round holds its bids to."""
-    known = market.promises.get(round_id)
-    if known is None:
-        with market.store.look() as connection:
-            row = connection.execute(select(rounds).where(rounds.c.round_id == round_id)).one_or_none()
-        if row is None or row.terms_hash is None:
-            raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
-        low, high = plan_of(row).bid_low_micros, plan_of(row).bid_high_micros
-        known = Promise(terms_hash=row.terms_hash, bid_low_micros=low, bid_high_micros=high)
-        if len(market.promises) >= _REMEMBERED:
-            market.promises.clear()
-        market.promises[round_id] = known
-    return known
-
-
-def _bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
-    """What is wrong with a bid whatever the hour, or nothing."""
-    if bid.terms_hash != promise.terms_hash:
-        return ConflictError("other-terms", "the bid is for other terms than this round's")
-    low, high = promise.bid_low_micros, promise.bid_high_micros
-    if not low <= bid.bid_micros <= high:
-        return UnprocessableError("bid-out-of-range", f"bids in this round lie from {low} to {high} micro-units")
-    return None
-
-
-def _keep_if_open(connection: Connection, fresh: dict[str, Any]) -> bool:
-    """Insert a bid in the one statement that also looks whether the round takes bids; whether it was inserted.
-
-    The round's row is held, so that clearing waits for this bid, or this bid sees the cleared round.
-    """
-    return connection.execute(_keep_statement(connection.dialect.name), fresh).first() is not None
-
-
-@cache
-def _keep_statement(dialect: str) -> Any:
-    columns = {"round": bids.c.round_id, "owner": bids.c.owner_id, "bid": bids.c.bid_micros, "now": bids.c.placed_at_ms}
-    given = {name: bindparam(name, type_=column.type) for name, column in columns.items()}
-    taking: Select[Any] = select(*given.values()).where(
-        rounds.c.round_id == given["round"], rounds.c.state == "open", rounds.c.bids_close_at_ms > given["now"]
-    )
-    insert = sqlite.insert(bids) if dialect == "sqlite" else postgresql.insert(bids)
-    rows = insert.from_select([column.name for column in columns.values()], taking.with_for_update(read=True))
-    return rows.on_conflict_do_nothing().returning(bids.c.round_id)
-
-
-def _refuse_report(row: Any, report: Report, now: int) -> None:
-    if row.state != "reporting" or now >= row.reports_close_at_ms:
-        raise ConflictError("reports-closed", "reports in this round are closed")
-    if report.terms_hash != row.terms_hash:
-        raise ConflictError("other-terms", "the report is for other terms than this round's")
-    size = plan_of(row).query.domain.domain().size
-    if report.code >= size:
-        raise UnprocessableError("code-out-of-range", f"codes in this round lie from 0 to {size - 1}")
-
-
 def _clear(connection: Connection, row: Any, now: int) -> None:
     round_id, plan = row.round_id, plan_of(row)
     terms = terms_of(plan)
@@ -312,7 +169,7 @@ def _clear(connection: Connection, row: Any, now: int) -> None:
         _cancel(connection, row, now, few)
         return
     made = offers_for([bid.bid_micros for bid in frozen_bids], terms)
-    connection.execute(offers.insert(), _offer_rows(round_id, [bid.owner_id for bid in frozen_bids], made))
+    insert_many(connection, offers, _offer_rows(round_id, [bid.owner_id for bid in frozen_bids], made))
     half_width = forecast_half_width(made)
     _change(
         connection,

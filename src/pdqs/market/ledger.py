@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 from pdqs.market.errors import ConflictError
 from pdqs.market.messages import AccountBalance, TrialBalance
 from pdqs.market.schema import accounts, postings, transactions
-from pdqs.market.sql import insert_missing, insert_new
+from pdqs.market.sql import insert_many, insert_missing, insert_new
 
 WORLD = "world"
 Kind = Literal["deposit", "escrow", "settlement", "return", "payout"]
@@ -67,7 +67,7 @@ def post(connection: Connection, entry: Entry) -> bool:
     new = [{"account": account, "kind": account.split(":")[0], "balance_micros": 0} for account, _ in amounts]
     insert_missing(connection, accounts, new)
     rows = [{"transaction_id": entry.transaction_id, "account": name, "amount_micros": x} for name, x in amounts]
-    connection.execute(postings.insert(), rows)
+    insert_many(connection, postings, rows)
     for account, amount in amounts:
         if amount < 0:
             _take(connection, account, -amount)

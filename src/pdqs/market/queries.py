@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, and_, or_, select
 from pdqs import __version__
 from pdqs.errors import PdqsError
 from pdqs.market import access, ledger, migrate
-from pdqs.market.commands import bid_receipt, report_receipt
+from pdqs.market.bidding import bid_receipt, report_receipt
 from pdqs.market.context import Market
 from pdqs.market.errors import NotFoundError, UnprocessableError
 from pdqs.market.messages import (

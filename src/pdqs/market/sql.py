@@ -22,6 +22,18 @@ def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) ->
     connection.execute(_unless_taken(connection, table), rows)
 
 
+def insert_many(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert rows by the thousand, every key new: PostgreSQL takes them as a stream, SQLite one by one."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(table.insert(), rows)
+        return
+    columns = list(rows[0])
+    driver: Any = connection.connection.driver_connection
+    with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({', '.join(columns)}) FROM STDIN") as stream:
+        for row in rows:
+            stream.write_row([row[column] for column in columns])
+
+
 @cache
 def _insert_telling(dialect: str, table: Table) -> Any:
     """An insert that gives the key back when it was new; made once for each table, for bids come by the thousand."""
