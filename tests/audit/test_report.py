@@ -53,6 +53,12 @@ def test_the_papers_gpqm_breaks_truthfulness_and_privacy_and_keeps_its_budget_on
     assert "owner 4 of 5" in repr(gpqm) or "owner 5 of 5" in repr(gpqm)
 
 
+def test_a_leak_is_found_even_where_the_terms_own_budget_buys_nothing():
+    terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=0.001)
+    report = pdqs.audit(terms, owners=8, effort="quick")
+    assert "LDP" in {promise.code for promise in report.broken}
+
+
 def test_the_same_seed_gives_the_same_report(gpqm):
     again = pdqs.audit(
         pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=5.0), owners=12, effort="quick", name="gpqm <linear>"

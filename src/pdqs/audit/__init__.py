@@ -19,6 +19,7 @@ from pdqs.audit.mechanism import SHIPPED, Mechanism
 from pdqs.audit.report import AuditReport, Claims, Promise, claims, comparison
 from pdqs.audit.truthfulness import chosen_owners
 from pdqs.errors import InputError, TermsError
+from pdqs.offers import Offers
 from pdqs.terms import Terms
 from pdqs.types import Integers
 
@@ -115,7 +116,7 @@ def audit(
         truthfulness=truthfulness.examine(mechanism, terms, _tried(markets, terms, work, rng)),
         rationality=rationality.examine(mechanism, terms, markets),
         budget=budget.examine(mechanism, terms, markets, own, work.rounds, rng),
-        privacy=privacy.examine(mechanism, terms, mechanism.clear(own.bids, terms), work.settings, work.draws),
+        privacy=privacy.examine(mechanism, terms, _bought_from(mechanism, terms, markets), work.settings, work.draws),
         false_names=tuple(_false_names(mechanism, terms, own, few)),
         poisoning=poisoning.examine(mechanism, terms, own, max(work.rounds // 25, 4), rng),
     )
@@ -128,6 +129,12 @@ def _takes(mechanism: Mechanism, market: Market, terms: Terms) -> bool:
     except InputError:
         return False
     return True
+
+
+def _bought_from(mechanism: Mechanism, terms: Terms, markets: list[Market]) -> Offers:
+    """Offers to look at for privacy: the terms' own market, or where that buys nothing the one that buys most."""
+    own, *others = (mechanism.clear(market.bids, market.terms(terms)) for market in markets)
+    return own if own.bought else max([own, *others], key=lambda offers: offers.bought)
 
 
 def _false_names(
