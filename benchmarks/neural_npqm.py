@@ -79,12 +79,12 @@ def rows_of(seed: int, form: str) -> list[dict[str, Any]]:
     return rows
 
 
-def campaign(seeds: list[int], out: Path) -> None:
+def campaign(seeds: list[int], forms: list[str], out: Path) -> None:
     """Everything that npqm.json does not hold yet."""
     held = out / "npqm.json"
     rows: list[dict[str, Any]] = json.loads(held.read_text())["rows"] if held.exists() else []
     done = {(row["seed"], row["form"]) for row in rows}
-    for form in ("released", "printed"):
+    for form in forms:
         for seed in seeds:
             if (seed, form) not in done:
                 rows += rows_of(seed, form)
@@ -98,6 +98,7 @@ def campaign(seeds: list[int], out: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--forms", nargs="+", default=["released", "printed"])
     parser.add_argument("--out", type=Path, default=Path("docs/results/neural"))
     arguments = parser.parse_args()
-    campaign(arguments.seeds, arguments.out)
+    campaign(arguments.seeds, arguments.forms, arguments.out)

@@ -3,7 +3,7 @@
     python benchmarks/neural_sound.py --seed 7 --out docs/results/neural
 
 Past bids 5000, fresh markets of 5000 owners (three of them), sum q^2 per owner by the ladder at equal budgets. Writes
-sound.json; a rule that the market cannot price is left out and named.
+sound.json, population by population; a rule that the market cannot price is left out and named.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def campaign(seed: int, out: Path) -> None:
                     line["fault"] = str(fault)
                 rows.append(line)
                 print(line, flush=True)
-    facts = {"seed": seed, "owners": OWNERS, "past": PAST, "budgets": BUDGETS, "rows": rows}
-    part = out / "sound.json.part"
-    part.write_text(json.dumps(facts, indent=1))
-    os.replace(part, out / "sound.json")
+            facts = {"seed": seed, "owners": OWNERS, "past": PAST, "budgets": BUDGETS, "rows": rows}
+            part = out / "sound.json.part"
+            part.write_text(json.dumps(facts, indent=1))
+            os.replace(part, out / "sound.json")
 
 
 def _information(rule: Any, contract: str, share: float, fresh: list[Any]) -> float:
