@@ -133,8 +133,9 @@ def _takes(mechanism: Mechanism, market: Market, terms: Terms) -> bool:
 
 def _bought_from(mechanism: Mechanism, terms: Terms, markets: list[Market]) -> Offers:
     """Offers to look at for privacy: the terms' own market, or where that buys nothing the one that buys most."""
-    own, *others = (mechanism.clear(market.bids, market.terms(terms)) for market in markets)
-    return own if own.bought else max([own, *others], key=lambda offers: offers.bought)
+    cleared = (mechanism.clear(market.bids, market.terms(terms)) for market in markets)
+    own = next(cleared)
+    return own if own.bought else max([own, *cleared], key=lambda offers: offers.bought)
 
 
 def _false_names(
