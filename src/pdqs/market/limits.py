@@ -72,7 +72,6 @@ class Gate:
         body = await self._body(headers, receive)
         if body is None:
             detail = f"a request may hold at most {self._most_bytes} bytes"
-            await _drain(receive, 8 * self._most_bytes)
             await send_problem(send, 413, "too-large", "Content too large", detail, [(b"connection", b"close")])
             return
         await self._app(scope, _replayed(body, receive), send)
@@ -88,19 +87,19 @@ class Gate:
     async def _body(self, headers: Found, receive: Receive) -> bytes | None:
         """The whole body, or nothing when it is too large (by its own word, or when counted)."""
         announced = headers.get(b"content-length", b"0")
-        if not announced.isdigit() or len(announced) > 12 or int(announced) > self._most_bytes:
-            return None
+        fits = announced.isdigit() and len(announced) <= 12 and int(announced) <= self._most_bytes
         chunks, size, more = [], 0, True
-        while more:
+        while more and fits:
             message = await receive()
-            if message["type"] == "http.disconnect":
-                break
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
-            if size > self._most_bytes:
-                return None
-            more = message.get("more_body", False)
-        return b"".join(chunks)
+            fits = size <= self._most_bytes
+            more = message["type"] == "http.request" and message.get("more_body", False)
+        if fits:
+            return b"".join(chunks)
+        if more:
+            await _drain(receive, 8 * self._most_bytes)
+        return None
 
 
 async def _drain(receive: Receive, most_bytes: int) -> None:
