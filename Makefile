@@ -34,7 +34,7 @@ check: $(VENV)/.all ## style, types and the direction of imports
 	$(BIN)/lint-imports
 
 test: $(VENV)/.all browser ## every test
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 bench: $(VENV)/.all ## side-by-side timings, as ratios
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-disable-gc -q
