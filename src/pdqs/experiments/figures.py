@@ -155,9 +155,18 @@ def _draw(results: Results, experiment: Experiment, panels: list[Panel], line: L
             label(axes, panel, everything)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(5, max(len(labels), 1)))
+    _share_legend(figure, list(grid), experiment)
     return figure
+
+
+def _share_legend(figure: Figure, grid: list[Any], experiment: Experiment) -> None:
+    """One legend for all panels, in the experiment's order, of whatever was drawn in any of them."""
+    drawn = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    order = [MECHANISMS[name].label for name in experiment.mechanisms]
+    labels = [label for label in order if label in drawn] + [label for label in drawn if label not in order]
+    figure.legend(
+        [drawn[label] for label in labels], labels, loc="outside lower center", ncols=min(5, max(len(labels), 1))
+    )
 
 
 def _series(results: Results, experiment: Experiment, panel: Panel, mechanism: str) -> tuple[list[float], list[Sample]]:

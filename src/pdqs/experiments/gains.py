@@ -16,7 +16,8 @@ class Gain:
 
     ``ratio`` is the geometric mean over ``each`` population. A population whose median ``ours`` never got wrong has no
     ratio and is left out. With ``reweighted`` their reports are read by the weighted estimator too: what is then left
-    of the gain is the rule's, not the estimator's.
+    of the gain is the rule's, not the estimator's. ``spent`` is what theirs spends on average, as a share of the budget
+    that ours keeps to.
     """
 
     kind: str
@@ -24,6 +25,7 @@ class Gain:
     ours: str
     reweighted: bool
     budget: float
+    spent: float
     ratio: Ratio
     each: tuple[tuple[str, float], ...]
 
@@ -41,13 +43,14 @@ def gains(results: Results, budget: float = MIDDLE) -> list[Gain]:
 
 
 def _gain(results: Results, kind: str, theirs: str, ours: str, budget: float, *, reweighted: bool) -> Gain | None:
-    pairs = []
+    pairs, spent = [], []
     for point in points(results, (kind,)):
         pair = samples_at(results, point, (theirs, ours)) if point[3] == budget else {}
         if pair and pair[ours].error.any():
             above = pair[theirs].weighted_error if reweighted else pair[theirs].error
             if above.any():
                 pairs.append((point[1], above, pair[ours].error))
+                spent.append(float((pair[theirs]["spent"] / pair[theirs]["budget"]).mean()))
     if not pairs:
         return None
     return Gain(
@@ -56,6 +59,7 @@ def _gain(results: Results, kind: str, theirs: str, ours: str, budget: float, *,
         ours=ours,
         reweighted=reweighted,
         budget=budget,
+        spent=sum(spent) / len(spent),
         ratio=geometric_ratio([above for _, above, _ in pairs], [below for _, _, below in pairs], results.plan.seed),
         each=tuple((name, float(above.mean() / below.mean())) for name, above, below in pairs),
     )

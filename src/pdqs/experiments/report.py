@@ -154,16 +154,19 @@ def _gains(results: Results) -> str:
             escape(MECHANISMS[gain.theirs].label) + (", reweighted" if gain.reweighted else ""),
             escape(MECHANISMS[gain.ours].label),
             f"<strong>{gain.ratio.value:.1f}</strong> ({gain.ratio.low:.1f} to {gain.ratio.high:.1f})",
+            f"{gain.spent:.2f}",
             *(f"{dict(gain.each)[name]:.1f}" if name in dict(gain.each) else "–" for name in names),
         )
         for gain in found
     ]
-    head = ("query", "error of", "over error of", "geometric mean (95 % interval)", *(n.capitalize() for n in names))
+    words = ("query", "error of", "over error of", "geometric mean (95 % interval)", "the first spends, of the budget")
+    head = (*words, *(name.capitalize() for name in names))
     return (
         f"<h2>How much smaller the sound forms' errors are, at {found[0].budget:g}n</h2>"
         + _table(head, rows, left=3)
-        + "<p>Ratios of mean errors at the same budget. “Sound” is the optimal rule, cleared by leave-one-out on the "
-        "public ladder, with the weighted estimate and eps at most 4: truthful and within budget for every bid vector. "
+        + "<p>Ratios of mean errors at the same budget; the sound forms keep to it, others may not. “Sound” is the "
+        "optimal rule, cleared by leave-one-out on the public ladder, with the weighted estimate and eps at most 4: "
+        "truthful and within budget for every bid vector. "
         "At the honest contract everyone who reports is paid; at the paper's, only those whose coin chose the truth. "
         "“Reweighted” reads the other mechanism's reports by the weighted estimator as well: what is left is the gain "
         "of the rule, the rest is the estimator's. "
