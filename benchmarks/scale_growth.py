@@ -77,6 +77,12 @@ def exponent(rows: Sequence[dict[str, Any]], key: str, least: int) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
+def steepest(rows: Sequence[dict[str, Any]], key: str) -> float:
+    """The largest slope between neighbouring sizes: what fixed costs cannot flatter."""
+    n, seconds = (np.log([row[name] for row in rows]) for name in ("owners", key))
+    return float((np.diff(seconds) / np.diff(n)).max())
+
+
 def draw(rows: Sequence[dict[str, Any]], least: int, path: Path) -> None:
     """Time and memory against the number of owners, both axes logarithmic, with the fitted law."""
     import matplotlib as mpl
@@ -92,8 +98,10 @@ def draw(rows: Sequence[dict[str, Any]], least: int, path: Path) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     left.loglog(n, [row["seconds"] for row in rows], "o-", color="#9aa5b1", label="by the clock")
     left.loglog(n, cpu, "s-", color="#1f5f8b", label="of processor time")
-    left.loglog(n[fitted], level * n[fitted] ** slope, "--", color="#c8553d", label=f"fit: n to the {slope:.3f}")
+    left.loglog(n[fitted], level * n[fitted] ** slope, "--", color="#c8553d", label=f"fit: n to the {slope:.2f}")
     left.set(xlabel="owners", ylabel="seconds", title="Streamed clearing, file to files")
+    most = f"steepest step, of processor time:\nn to the {steepest(rows, 'cpu_seconds'):.3f}"
+    left.text(0.97, 0.05, most, transform=left.transAxes, ha="right", va="bottom")
     right.semilogx(n, [row["most_memory_mb"] for row in rows], "o-", color="#1f5f8b", label="most memory held")
     right.axhline(600, color="#c8553d", linestyle="--", label="promised ceiling")
     right.set(xlabel="owners", ylabel="MB", title="Memory of the process", ylim=(0, 700))

@@ -63,11 +63,12 @@ def test_a_cluster_writes_the_same_bytes_as_one_process(dask: Dask, tmp_path: Pa
 def test_a_worker_killed_at_work_changes_nothing(dask: Dask, tmp_path: Path, table: pa.Table, stage: str) -> None:
     """The kill falls on the first of 80 pieces to be done, so the dead worker held results and had others at work."""
     many = save(table, tmp_path / "many", groups=[[50] * 80])
+    dask.client.wait_for_workers(2, timeout=120)
+    victim = next(iter(dask.client.run(os.getpid).values()))
     killed: list[int] = []
 
     def kill_one(now: str, done: int, rows: int) -> None:
         if now == stage and 0 < done < rows and not killed:
-            victim = next(iter(dask.client.run(os.getpid).values()))
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
 

@@ -45,7 +45,7 @@ def connected(address: str, *, wait_seconds: float = 10.0) -> Iterator[Dask]:
     if address == "local":
         with (
             distributed.LocalCluster(
-                n_workers=cores(), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                n_workers=max(2, cores()), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
@@ -82,7 +82,8 @@ class Dask:
                 tell(piece)
             total: Sum = self._await(root).result()
         except BaseException:
-            self.client.cancel([*leaves, root])
+            for future in (*leaves, root):
+                future.release()  # nobody wants them now, so what has not begun will not
             raise
         return total
 
