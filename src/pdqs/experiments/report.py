@@ -79,10 +79,12 @@ def summary_csv(results: Results) -> str:
 def html(results: Results, drawn: dict[str, Figure], command: str) -> str:
     """The page."""
     plan = results.plan
+    planned, run, rounds = len(plan.cells()), results.samples, sum(each.error.size for each in results.samples.values())
     body = [
         "<h1>The paper's experiments, and the sound mechanisms beside them</h1>",
-        f"<p>Made by <code>{escape(command)}</code>: {len(results.samples):,} points, "
-        f"{sum(sample.error.size for sample in results.samples.values()):,} rounds, seed {plan.seed}.</p>",
+        f"<p>Made by <code>{escape(command)}</code>: {len(run):,} of the plan's {planned:,} points with "
+        f"{rounds:,} rounds, {len(results.unanswered):,} without an answer, "
+        f"{planned - len(run) - len(results.unanswered):,} not run.</p>",
         _verdicts(results),
         _unanswered(results),
         _gains(results),
