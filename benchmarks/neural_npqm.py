@@ -1,9 +1,9 @@
 """NPQM as printed and as released on the Customers count query: error, overspending and gains from lying on fresh bids.
 
-    python benchmarks/neural_npqm.py --seeds 1 2 3 --out docs/results/neural
+    python benchmarks/neural_npqm.py --seeds 1 2 3 --out docs/results/neural/npqm.json
 
-Trains n = 2240 for budgets 0.1n ... 0.9n with each seed, then asks 100 queries with fresh U(0, 1) bids per budget and
-kept rule. Writes npqm.json after every training, and goes on from it.
+Trains n = 2240 (--owners) for budgets 0.1n ... 0.9n with each seed, then asks 100 queries with fresh U(0, 1) bids per
+budget and kept rule. Writes the file after every training, and goes on from it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import pdqs
 from pdqs import neural
 
-OWNERS, ONES, QUERIES = 2240, 21, 100
+ONES, QUERIES = 21, 100
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 RELEASED_FIGURES = {0.1: (38.5, 39.6), 0.3: (32.2, 33.1), 0.5: (23.7, 23.9), 0.7: (14.1, 15.5), 0.9: (10.1, 11.2)}
 
@@ -45,11 +45,11 @@ def largest_gain(bids: Any, terms: pdqs.Terms, rng: np.random.Generator, owners:
 def measured(rule: neural.Npqm, budget: float, rng: np.random.Generator) -> dict[str, float]:
     """What a rule does on fresh bids."""
     terms = pdqs.presets.npqm(query=pdqs.Count(), budget=budget, rule=rule)
-    values = np.zeros(OWNERS, dtype=bool)
+    values = np.zeros(rule.nets.owners, dtype=bool)
     values[:ONES] = True
     errors, spent, loads = [], [], []
     for _ in range(QUERIES):
-        trade = pdqs.trade(rng.permutation(values), rng.random(OWNERS), terms, rng)
+        trade = pdqs.trade(rng.permutation(values), rng.random(values.size), terms, rng)
         errors.append(abs(trade.answer.value - ONES) / ONES)
         spent.append(trade.offers.spent / budget)
         loads.append(terms.setting.load(trade.offers.q).sum())
@@ -59,15 +59,16 @@ def measured(rule: neural.Npqm, budget: float, rng: np.random.Generator) -> dict
         "spent_mean": float(np.mean(spent)),
         "spent_worst": float(np.max(spent)),
         "overspent_share": float(np.mean(np.array(spent) > 1)),
-        "gain_from_lying": largest_gain(rng.random(OWNERS), terms, rng),
+        "gain_from_lying": largest_gain(rng.random(values.size), terms, rng),
     }
 
 
-def rows_of(seed: int, form: str) -> list[dict[str, Any]]:
+def rows_of(seed: int, form: str, owners: int, steps: int) -> list[dict[str, Any]]:
     """One training and what each of its kept rules does."""
-    budgets = tuple(share * OWNERS for share in SHARES)
+    budgets = tuple(share * owners for share in SHARES)
     start = time.process_time()
-    trained = neural.train(neural.NpqmConfig(owners=OWNERS, budgets=budgets, released=form == "released", seed=seed))
+    config = neural.NpqmConfig(owners=owners, budgets=budgets, released=form == "released", seed=seed, steps=steps)
+    trained = neural.train(config)
     seconds = round(time.process_time() - start, 1)
     rows = []
     for share, model in zip(SHARES, trained, strict=True):
@@ -79,18 +80,17 @@ def rows_of(seed: int, form: str) -> list[dict[str, Any]]:
     return rows
 
 
-def campaign(seeds: list[int], forms: list[str], out: Path) -> None:
-    """Everything that npqm.json does not hold yet."""
-    held = out / "npqm.json"
+def campaign(seeds: list[int], forms: list[str], owners: int, steps: int, held: Path) -> None:
+    """Everything that the file does not hold yet."""
     rows: list[dict[str, Any]] = json.loads(held.read_text())["rows"] if held.exists() else []
     done = {(row["seed"], row["form"]) for row in rows}
     for form in forms:
         for seed in seeds:
             if (seed, form) not in done:
-                rows += rows_of(seed, form)
-                part = out / "npqm.json.part"
+                rows += rows_of(seed, form, owners, steps)
+                part = held.with_name(held.name + ".part")
                 part.write_text(
-                    json.dumps({"owners": OWNERS, "ones": ONES, "queries": QUERIES, "rows": rows}, indent=1)
+                    json.dumps({"owners": owners, "ones": ONES, "queries": QUERIES, "rows": rows}, indent=1)
                 )
                 os.replace(part, held)
 
@@ -99,6 +99,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--forms", nargs="+", default=["released", "printed"])
-    parser.add_argument("--out", type=Path, default=Path("docs/results/neural"))
+    parser.add_argument("--owners", type=int, default=2240)
+    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--out", type=Path, default=Path("docs/results/neural/npqm.json"))
     arguments = parser.parse_args()
-    campaign(arguments.seeds, arguments.forms, arguments.out)
+    campaign(arguments.seeds, arguments.forms, arguments.owners, arguments.steps, arguments.out)
