@@ -27,6 +27,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from sqlalchemy import Connection
+
 from market.town import FakeClock, contents, found_town, new_database, postgres_server
 from pdqs.market import Market, commands
 from pdqs.market.schema import bids
@@ -101,6 +103,19 @@ def _postgres_scene(server: str, step: str, owners: int) -> Scene:
     return Scene(step, round_id, now_ms, lambda name: new_database(server, name, template=step))
 
 
+def break_in_two() -> None:
+    """Make a step two transactions with a pause between, as no market should: the comparison must see it."""
+    change = commands._change
+
+    def halfway(connection: Connection, round_id: str, **values: object) -> None:
+        connection.exec_driver_sql("COMMIT")
+        time.sleep(1.0)
+        connection.exec_driver_sql("BEGIN")
+        change(connection, round_id, **values)
+
+    commands._change = halfway
+
+
 def perform(url: str, scene: Scene) -> None:
     """The step, as a server does it."""
     market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
@@ -172,10 +187,13 @@ def main() -> None:
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
     parser.add_argument("--seed", type=int, default=20261115)
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--broken", action="store_true", help="kill a market that is wrong, to see it caught")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     found: dict[str, object] = {"database": options.database, "owners": options.owners, "kills": {}}
     with scenes(options.database, options.owners) as made:
+        if options.broken:
+            break_in_two()
         found["kills"] = {scene.step: dict(kill_runs(scene, options.kills, rng)) for scene in made}
     found["outcome"] = "every restart ended in exactly the rows of the uninterrupted run"
     text = json.dumps(found, indent=2, sort_keys=True) + "\n"

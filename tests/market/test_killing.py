@@ -22,3 +22,10 @@ def test_a_market_killed_while_clearing_or_settling_ends_as_if_it_had_not_been(d
     assert done.returncode == 0, done.stderr
     kills = json.loads(found.read_text())["kills"]
     assert {step: sum(counts.values()) for step, counts in kills.items()} == {"clear": 3, "settle": 3}
+
+
+def test_a_market_that_clears_in_two_transactions_is_caught() -> None:
+    options = ["--kills", "8", "--owners", "50", "--broken"]
+    done = subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "a half-done step was left behind" in done.stderr
