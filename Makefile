@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup check test bench browser clean
+.PHONY: help demo setup check test bench reproduce audit-all browser clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -38,6 +38,13 @@ test: $(VENV)/.all browser ## every test
 
 bench: $(VENV)/.all ## side-by-side timings, as ratios
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-disable-gc -q
+
+# Long campaigns: not part of `make test`. Their committed results lie in docs/results, each with its command and seed.
+reproduce: $(VENV)/.all ## the paper's experiments beside the sound mechanisms (resumable)
+	$(BIN)/pdqs reproduce --out reproduction
+
+audit-all: $(VENV)/.all ## what every preset really keeps (exits 1: the paper's break promises)
+	$(BIN)/pdqs audit --all
 
 # Browser tests need a chromium; Debian has one. Without it those tests skip and say so.
 browser:

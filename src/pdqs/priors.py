@@ -73,14 +73,12 @@ class TruncatedNormal:
             raise TermsError(f"a normal prior needs a finite mean and an sd above 0, got {self.mean} and {self.sd}")
 
     def virtual_price(self, bids: Floats) -> Floats:
-        from scipy.special import log_ndtr  # a slow import, needed by this prior only
-
-        z = (bids - self.mean) / self.sd
         start = (self.low - self.mean) / self.sd
-        # (Phi(z) - Phi(start)) / pdf(z), in logarithms so that far tails stay accurate.
-        log_pdf = -0.5 * z * z - 0.5 * math.log(2.0 * math.pi)
-        upper, lower = log_ndtr(z), log_ndtr(start)
-        ratio = np.exp(upper - log_pdf) * -np.expm1(np.minimum(lower - upper, 0.0))
+        above = (bids - self.low) / self.sd
+        near = above < 1.0
+        ratio = np.empty_like(above)
+        ratio[near] = _mills_near(above[near], start)
+        ratio[~near] = _mills_far(start + above[~near], start)
         price: Floats = bids + self.sd * ratio
         return price
 
@@ -91,6 +89,27 @@ class TruncatedNormal:
         bids = self.mean + self.sd * ndtri(start + (stop - start) * np.asarray(shares))
         clipped: Floats = np.clip(bids, self.low, self.high)
         return clipped
+
+
+def _mills_near(above: Floats, start: float) -> Floats:
+    """(Phi(z) - Phi(start)) / pdf(z) with z = start + above, as integral_0^above e^(z u - u^2/2) du, by Gauss.
+
+    The difference of two tails would lose its digits next to the start.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    u = above[:, None] * (0.5 + 0.5 * nodes)
+    near: Floats = 0.5 * above * (np.exp(u * (start + above[:, None] - 0.5 * u)) @ weights)
+    return near
+
+
+def _mills_far(z: Floats, start: float) -> Floats:
+    """The same from tabulated tails, in logarithms, on the side where they are small."""
+    from scipy.special import log_ndtr  # a slow import, needed by this prior only
+
+    log_pdf = -0.5 * z * z - 0.5 * math.log(2.0 * math.pi)
+    larger, smaller = (log_ndtr(-start), log_ndtr(-z)) if start > 0 else (log_ndtr(z), log_ndtr(start))
+    far: Floats = np.exp(larger - log_pdf) * -np.expm1(smaller - larger)
+    return far
 
 
 @final

@@ -85,3 +85,15 @@ def test_the_right_prior_buys_more_than_the_wrong_one(rng):
     informed = pdqs.clear(now, pdqs.Terms(**terms, prior=fit(past)))
     mistaken = pdqs.clear(now, pdqs.Terms(**terms))
     assert informed.information > 1.05 * mistaken.information
+
+
+@pytest.mark.parametrize("contract", ["on-report", "on-selection"])
+@pytest.mark.parametrize(("mean", "sd"), [(0.5, 0.25), (-2.0, 0.5), (0.9, 0.05), (0.0, 1.0)])
+@pytest.mark.parametrize("budget", [0.03, 3.0, 300.0])
+def test_a_normal_prior_prices_markets_of_every_size(contract, mean, sd, budget, rng):
+    """Next to the low end of the range the price is a difference of tails, which must not drown in rounding."""
+    prior = TruncatedNormal(mean, sd)
+    terms = pdqs.Terms(query=pdqs.Count(), budget=budget, contract=contract, prior=prior)
+    assert pdqs.clear(rng.random(300), terms).spent <= budget
+    tiny = np.array([1e-12, 1e-9, 1e-6])
+    assert prior.virtual_price(tiny) == pytest.approx(2 * tiny, rel=1e-4)

@@ -160,11 +160,15 @@ def parse_query(text: str, domain: str | None) -> Query:
 
 
 def parse_rule(text: str) -> str | rules.Rule:
-    """A rule's name, perhaps with its figures after colons.
+    """A rule's name, perhaps with its figures after colons, or the file of a rule that ``pdqs train`` has learned.
 
     >>> parse_rule("exponential:2.5").c
     2.5
     """
+    if text.endswith(".npz"):
+        from pdqs.neural import load
+
+        return load(text).rule
     name, *figures = text.split(":")
     if not figures:
         return name
