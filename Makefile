@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup check test bench reproduce audit-all browser clean
+.PHONY: help demo setup check test bench reproduce audit-all bench-scale bench-market kills browser clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -45,6 +45,15 @@ reproduce: $(VENV)/.all ## the paper's experiments beside the sound mechanisms (
 
 audit-all: $(VENV)/.all ## what every preset really keeps (exits 1: the paper's break promises)
 	$(BIN)/pdqs audit --all
+
+bench-scale: $(VENV)/.all ## streaming beside its peers (goes on where an earlier run stopped)
+	$(BIN)/python benchmarks/bench_scale.py --out docs/results/scale
+
+bench-market: $(VENV)/.all ## the market's bids per second beside a bare insert, on both databases
+	$(BIN)/python benchmarks/bench_market.py
+
+kills: $(VENV)/.all ## a hundred kill -9 of clearing and of settling, on each database
+	$(BIN)/python tests/market/killing.py --kills 100
 
 # Browser tests need a chromium; Debian has one. Without it those tests skip and say so.
 browser:
