@@ -37,7 +37,7 @@ test: $(VENV)/.all browser ## every test
 	$(BIN)/pytest -n 2 --dist loadfile
 
 bench: $(VENV)/.all ## side-by-side timings, as ratios
-	$(BIN)/pytest benchmarks --benchmark-only --benchmark-disable-gc -q
+	$(BIN)/pytest benchmarks --benchmark-enable --benchmark-only -q
 
 # Long campaigns: not part of `make test`. Their committed results lie in docs/results, each with its command and seed.
 reproduce: $(VENV)/.all ## the paper's experiments beside the sound mechanisms (resumable)

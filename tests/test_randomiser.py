@@ -100,8 +100,8 @@ def misfit(reports: pdqs.Reports, value: int, q: float, k: int) -> float:
 def test_both_sources_draw_from_the_stated_distribution(k, source):
     """False-alarm rate 1e-6 a case: the secure source cannot be seeded, so it must not be trusted to luck."""
     domain = pdqs.Domain.grid(1, k, 1)
-    offers = offers_at(0.4, 100_000, domain)
-    reports = pdqs.randomise(np.full(100_000, 2), offers, source)
+    offers = offers_at(0.4, 300_000, domain)
+    reports = pdqs.randomise(np.full(300_000, 2), offers, source)
     limit = chi2.isf(1e-6, k - 1)
     assert misfit(reports, 1, 0.4, k) < limit
     assert misfit(reports, 1, 0.43, k) > limit  # negative control: a coin three points heavier is told apart

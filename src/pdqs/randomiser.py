@@ -46,22 +46,13 @@ class OwnEntropy(Entropy, Protocol):
     def words_of(self, places: Integers) -> Words: ...
 
 
-def _words(raw: bytes) -> Words:
-    return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class SystemEntropy:
     """The operating system's entropy: the only source fit for a device that guards a real value."""
 
     def words(self, count: int) -> Words:
-        # The system makes some 400 MB of entropy a second on each core: a large batch asks from two threads.
-        half = count // 2 if count >= _LARGE_BATCH else 0
-        if not half:
-            return _words(os.urandom(4 * count))
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            return _words(b"".join(pool.map(os.urandom, (4 * half, 4 * (count - half)))))
+        return np.frombuffer(os.urandom(4 * count), dtype="<u4").astype(np.uint32, copy=False)
 
 
 @final
@@ -157,9 +148,21 @@ def draw_reports(
 
     ``bits`` is 32 but for tests, which go through every word of a narrower one.
     """
-    selected = entropy.words(codes.size) < numerators
-    dice = draw_dice(codes.size, domain_size, entropy, bits=bits)
-    return np.where(selected, codes, dice), selected
+    reports = np.empty(codes.size, dtype=np.int64)
+    selected = np.empty(codes.size, dtype=bool)
+
+    def draw(part: slice) -> None:
+        selected[part] = entropy.words(codes[part].size) < numerators[part]
+        reports[part] = draw_dice(codes[part].size, domain_size, entropy, bits=bits)
+        np.copyto(reports[part], codes[part], where=selected[part])
+
+    if isinstance(entropy, SystemEntropy) and codes.size >= _LARGE_BATCH:
+        # The system takes its time over so much entropy, on one core: draw from two. Its words have no order to keep.
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            list(pool.map(draw, (slice(codes.size // 2), slice(codes.size // 2, None))))
+    else:
+        draw(slice(None))
+    return reports, selected
 
 
 def draw_dice(count: int, domain_size: int, entropy: Entropy, *, bits: int = WORD_BITS) -> Integers:
@@ -168,14 +171,15 @@ def draw_dice(count: int, domain_size: int, entropy: Entropy, *, bits: int = WOR
     refused_from = dice_limit(domain_size, bits)
     if refused_from < 1 << bits:
         refused = np.flatnonzero(dice >= refused_from)
+        dice = dice.copy() if refused.size and not dice.flags.writeable else dice
         while refused.size:
-            dice = dice.copy() if not dice.flags.writeable else dice
             again = entropy.words_of(refused) if isinstance(entropy, OwnEntropy) else entropy.words(refused.size)
             dice[refused] = again
             refused = refused[dice[refused] >= refused_from]
+    codes = np.empty(dice.size, dtype=np.int64)
     if domain_size & (domain_size - 1) == 0:
-        return (dice & np.uint32(domain_size - 1)).astype(np.int64)
-    return (dice % np.uint32(domain_size)).astype(np.int64)
+        return np.bitwise_and(dice, np.uint32(domain_size - 1), out=codes)
+    return np.remainder(dice, np.uint32(domain_size), out=codes)
 
 
 def dice_limit(domain_size: int, bits: int = WORD_BITS) -> int:
