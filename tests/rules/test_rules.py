@@ -81,6 +81,16 @@ def test_under_on_selection_the_optimal_curve_has_no_jump():
     assert np.abs(np.diff(q)).max() < 0.01
 
 
+def test_beyond_two_values_on_selection_is_no_more_concave_than_on_report():
+    """THEORY section 4 calls q^2 concave in the load q eps: it is for k = 2, but beyond that q / eps rises first."""
+    q = np.linspace(1e-3, 0.9, 500)
+    for k, rises in ((2, False), (3, True), (48, True)):
+        value_for_money = q**2 / CONTRACTS["on-selection"].load(q, k)
+        assert bool((np.diff(value_for_money) > 0).any()) is rises
+    curve = rules.Optimal(setting=settings_of("on-selection", 48, 8.0)).q(np.linspace(0.0, 1.0, 5001), 1.0)
+    assert curve[curve > 0].min() > 0.5  # so an owner sells nothing or a good deal, here too
+
+
 def test_the_virtual_price_of_another_prior_moves_the_curve():
     bids = np.array([0.2])
     plain = rules.Optimal().q(bids, 1.5)
