@@ -1,7 +1,9 @@
 """Rules whose curves at all scales are one shape, moved: their payments need one table, not one per scale.
 
-A rule need not say so; one that does is priced some twenty times faster in a small market, where every owner may have a
-rung of her own. With x = slope b + shift, q(b; s) = shape(x) up to x = top, and nothing beyond, so
+A rule need not say so; it pays in a small market, where every owner may have a rung of her own (fifty owners, nothing
+cached: 10 ms, against 0.9 s for the optimal rule under a normal prior, whose scales share no shape).
+
+With x = slope b + shift, q(b; s) = shape(x) up to x = top, and nothing beyond, so
 
     integral_b^hi l(q(y; s)) dy = (1/slope) integral_x(b)^top l(shape(x)) dx
 """

@@ -121,6 +121,6 @@ def _encoded(values: Any, domain: Domain, column: str) -> Integers:
         codes = domain.encode(distinct.dictionary.to_pylist(), column=column)
     except RowError:
         domain.encode(values.to_pylist(), column=column)
-        raise AssertionError("a value was bad among the different ones but not among all") from None  # pragma: no cover
+        raise AssertionError("a value was bad among the different ones but not among all") from None
     found: Integers = codes[_plain(distinct.indices)]
     return found
