@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import pdqs
-from pdqs.offers import blank_offers
-from pdqs.privacy import q_of_epsilon, round_q_down
+from pdqs.offers import make_offers
+from pdqs.privacy import q_of_epsilon
 
 EPSILON = 2.0
 Shares = np.ndarray
@@ -38,8 +38,7 @@ def ours(k: int, n: int) -> Callable[[np.ndarray], Shares]:
     """pdqs.randomise and pdqs.answer, with the interval and the check for correlation that an answer has."""
     domain = pdqs.Domain.grid(0, k - 1, 1)
     terms = pdqs.Terms(query=pdqs.Histogram(domain), budget=1.0)
-    offers = blank_offers(np.zeros(n), domain, 0)
-    offers.q[:] = round_q_down(q_of_epsilon(np.full(n, EPSILON), k))
+    offers = make_offers(np.zeros(n), q_of_epsilon(np.full(n, EPSILON), k), np.zeros(n), domain, 0)
     rng = np.random.default_rng(1)
 
     def run(values: np.ndarray) -> Shares:

@@ -12,7 +12,7 @@ from pdqs.domain import Domain
 from pdqs.money import payment_micros, units
 from pdqs.privacy import epsilon_upper, round_q_down
 from pdqs.show import Shown, money, table
-from pdqs.types import Floats, Integers
+from pdqs.types import Floats, Integers, read_only
 
 
 @final
@@ -21,7 +21,7 @@ class Offers(Shown):
     """Arrays in bid order: the chance of truth q, the privacy loss it means, and the expected payment.
 
     q is a multiple of 2^-32, ``epsilon`` the exact loss at that q on the domain as it is, and ``payment_micros`` whole
-    micro-units.
+    micro-units. The arrays cannot be written to.
     """
 
     bids: Floats
@@ -30,6 +30,10 @@ class Offers(Shown):
     payment_micros: Integers
     domain: Domain
     budget_micros: int
+
+    def __post_init__(self) -> None:
+        for name in ("bids", "q", "epsilon", "payment_micros"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __len__(self) -> int:
         return int(self.q.size)
@@ -94,28 +98,35 @@ def _spread(values: Floats) -> str:
     return f"{low:.4g} to {high:.4g}, median {middle:.4g}"
 
 
-def blank_offers(bids: Floats, domain: Domain, budget_micros: int) -> Offers:
-    """Offers that buy nothing, to be filled part by part."""
-    return Offers(
-        bids=bids,
-        q=np.zeros(bids.size),
-        epsilon=np.zeros(bids.size),
-        payment_micros=np.zeros(bids.size, dtype=np.int64),
-        domain=domain,
-        budget_micros=budget_micros,
-    )
+class Draft:
+    """Offers in the making: columns that are filled part by part, then closed. What is not filled buys nothing."""
 
+    def __init__(self, bids: Floats, domain: Domain, budget_micros: int) -> None:
+        self._bids, self._domain, self._budget_micros = bids, domain, budget_micros
+        self._q, self._epsilon = np.zeros(bids.size), np.zeros(bids.size)
+        self._payment_micros = np.zeros(bids.size, dtype=np.int64)
 
-def fill_offers(offers: Offers, part: slice, q: Floats, payments: Floats) -> None:
-    """Exact q and P as offers: q rounded down, eps from the rounded q, P rounded up (section 5 of docs/theory)."""
-    dyadic = round_q_down(q)
-    offers.q[part] = dyadic
-    offers.epsilon[part] = epsilon_upper(dyadic, offers.domain.size)
-    offers.payment_micros[part] = np.where(dyadic > 0, payment_micros(payments), 0)
+    def fill(self, part: slice | Integers, q: Floats, payments_micros: Integers) -> None:
+        """Exact q and whole payments: q is rounded down, eps is that of the rounded q (section 5 of docs/theory)."""
+        dyadic = round_q_down(q)
+        self._q[part] = dyadic
+        self._epsilon[part] = epsilon_upper(dyadic, self._domain.size)
+        self._payment_micros[part] = np.where(dyadic > 0, payments_micros, 0)
+
+    def closed(self) -> Offers:
+        """The offers."""
+        return Offers(
+            bids=self._bids,
+            q=self._q,
+            epsilon=self._epsilon,
+            payment_micros=self._payment_micros,
+            domain=self._domain,
+            budget_micros=self._budget_micros,
+        )
 
 
 def make_offers(bids: Floats, q: Floats, payments: Floats, domain: Domain, budget_micros: int) -> Offers:
-    """Offers from exact q and P, all at once."""
-    offers = blank_offers(bids, domain, budget_micros)
-    fill_offers(offers, slice(None), q, payments)
-    return offers
+    """Offers from exact q and P, all at once; P is rounded up."""
+    draft = Draft(bids, domain, budget_micros)
+    draft.fill(slice(None), q, payment_micros(payments))
+    return draft.closed()

@@ -24,7 +24,7 @@ from pdqs.domain import Domain
 from pdqs.errors import InputError
 from pdqs.offers import Offers
 from pdqs.privacy import Q_UNITS
-from pdqs.types import Booleans, Column, Floats, Integers, Words
+from pdqs.types import Booleans, Column, Floats, Integers, Words, read_only
 
 WORD_BITS = 32
 _LARGE_BATCH = 2**18
@@ -72,12 +72,17 @@ class Reports:
     """What came back: a code per owner, and whether it arrived.
 
     ``selected`` says where the coin chose the truth. Only a simulation knows it; it is empty for reports received.
+    The arrays cannot be written to.
     """
 
     codes: Integers
     arrived: Booleans
     selected: Booleans
     domain: Domain
+
+    def __post_init__(self) -> None:
+        for name in ("codes", "arrived", "selected"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __len__(self) -> int:
         return int(self.codes.size)

@@ -15,16 +15,19 @@ from pdqs.privacy import Q_UNITS
 from pdqs.randomiser import Reports
 from pdqs.show import Shown, money
 from pdqs.terms import Terms
-from pdqs.types import Floats, Integers
+from pdqs.types import Floats, Integers, read_only
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Payments(Shown):
-    """What each owner is paid, in bid order."""
+    """What each owner is paid, in bid order; the array cannot be written to."""
 
     micros: Integers
     budget_micros: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "micros", read_only(self.micros))
 
     @property
     def amounts(self) -> Floats:

@@ -1,8 +1,8 @@
-"""The array types that the signatures speak of."""
+"""The array types that the signatures speak of, and arrays that nobody writes to."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,3 +14,16 @@ Booleans = NDArray[np.bool_]
 
 Column = Any
 """One column of data from outside: a list, a NumPy array, or a pandas, polars or arrow column."""
+
+_Array = TypeVar("_Array", bound=NDArray[Any])
+
+
+def read_only(array: _Array) -> _Array:
+    """The same numbers, uncopied, behind a view that cannot be written to; whoever made the array keeps hers.
+
+    >>> read_only(np.zeros(3)).flags.writeable
+    False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view

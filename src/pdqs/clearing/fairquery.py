@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from pdqs.money import payment_micros
-from pdqs.offers import Offers, blank_offers
-from pdqs.privacy import cap_q, epsilon_upper, round_q_down
+from pdqs.offers import Draft, Offers
+from pdqs.privacy import cap_q
 from pdqs.terms import Terms
 from pdqs.types import Floats
 
 
 def clear_fairly(bids: Floats, terms: Terms) -> Offers:
     """FairQuery on whole micro-units: the share of the budget is rounded down, the owners' prices up."""
-    offers = blank_offers(bids, terms.question.domain, terms.budget_micros)
+    draft = Draft(bids, terms.question.domain, terms.budget_micros)
     order = np.argsort(bids, kind="stable")
     ascending, n = bids[order], bids.size
     winners = np.arange(1, n)
@@ -25,12 +25,9 @@ def clear_fairly(bids: Floats, terms: Terms) -> Offers:
     shares = terms.budget_micros // winners
     affordable = np.flatnonzero(prices <= shares)
     if terms.budget_micros == 0 or not affordable.size:
-        return offers
+        return draft.closed()
     k = int(affordable[-1]) + 1
     eps = min(1.0 / (n - k), terms.epsilon_max)
-    q = round_q_down(np.array(min(cap_q(eps, 2), terms.q_max)))
-    bought = order[:k]
-    offers.q[bought] = q
-    offers.epsilon[bought] = epsilon_upper(q, offers.domain.size)
-    offers.payment_micros[bought] = min(int(shares[k - 1]), int(payment_micros(ascending[k : k + 1] / (n - k))[0]))
-    return offers
+    paid = min(int(shares[k - 1]), int(payment_micros(ascending[k : k + 1] / (n - k))[0]))
+    draft.fill(order[:k], np.array(min(cap_q(eps, 2), terms.q_max)), np.array(paid))
+    return draft.closed()

@@ -27,7 +27,7 @@ import numpy as np
 from pdqs.clearing.summary import BidSummary, summarise
 from pdqs.errors import TermsError
 from pdqs.money import payment_micros
-from pdqs.offers import Offers, blank_offers, fill_offers
+from pdqs.offers import Draft, Offers
 from pdqs.payment import Curve, curve
 from pdqs.terms import Terms
 from pdqs.types import Floats, Integers
@@ -107,11 +107,11 @@ def apply(bids: Floats, calibration: Calibration, terms: Terms) -> Offers:
     """Price a batch of bids at their rungs. Batches are independent: any split gives the same offers."""
     ladder = ladder_of(*terms.bid_range)
     curves = [_curve(terms, ladder.scale(int(rung))) for rung in calibration.rungs]
-    offers = blank_offers(bids, terms.question.domain, terms.budget_micros)
+    draft = Draft(bids, terms.question.domain, terms.budget_micros)
 
     def price(part: slice) -> None:
         q, payments = _priced(bids[part], calibration, curves)
-        fill_offers(offers, part, q, payments)
+        draft.fill(part, q, payment_micros(payments))
 
     parts = [slice(start, start + _BATCH) for start in range(0, bids.size, _BATCH)]
     if len(parts) > 8:
@@ -120,7 +120,7 @@ def apply(bids: Floats, calibration: Calibration, terms: Terms) -> Offers:
     else:
         for part in parts:
             price(part)
-    return offers
+    return draft.closed()
 
 
 _BATCH = 2**16

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pdqs import columns
 from pdqs.domain import Domain
 from pdqs.errors import RowError
-from pdqs.offers import Offers, blank_offers
+from pdqs.offers import Offers
 from pdqs.privacy import round_q_down
 from pdqs.randomiser import Reports
 from pdqs.records import OFFER_COLUMNS, checked_offers
@@ -69,9 +69,14 @@ class Batch:
             if not good.all():
                 row = int(np.argmin(good))
                 raise RowError(row + 1, column, f"{q[row]!r} is not a multiple of 2^-32 from 0 to below 1")
-        offers = blank_offers(q, terms.question.domain, terms.budget_micros)
-        offers.q[:] = q
-        return offers
+        return Offers(
+            bids=q,
+            q=q,
+            epsilon=np.zeros(q.size),
+            payment_micros=np.zeros(q.size, dtype=np.int64),
+            domain=terms.question.domain,
+            budget_micros=terms.budget_micros,
+        )
 
     def reports(self, column: str, domain: Domain) -> Reports:
         """Reports received; a missing one did not arrive."""
