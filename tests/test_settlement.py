@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pdqs
-from pdqs.errors import TermsError
+from pdqs.errors import InvariantError, TermsError
 
 
 def settled(terms, rng, owners=300, arrived=1.0):
@@ -54,3 +56,11 @@ def test_payments_over_the_budget_are_said(rng):
     _, _, payments = settled(terms, rng)
     assert not payments.within_budget
     assert "over the budget" in repr(payments)
+
+
+def test_a_mechanism_that_keeps_the_budget_never_settles_beyond_it():
+    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0)
+    offers = pdqs.clear([0.1, 0.2], terms)
+    dear = replace(offers, payment_micros=np.full(2, 600_000))
+    with pytest.raises(InvariantError, match="keeps the budget has passed it"):
+        pdqs.settle(dear, pdqs.received([1, 0], pdqs.Domain.binary()), terms)

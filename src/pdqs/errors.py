@@ -13,7 +13,8 @@
     ├── FileError           a file that cannot be read or written as asked
     └── MissingExtraError   an optional part of pdqs is not installed
 
-A fault of pdqs itself is an ``AssertionError``, never one of these.
+A fault of pdqs itself is an ``AssertionError``, never one of these. Where it would break a promise about money or
+privacy it is an ``InvariantError``, which is raised under ``python -O`` too.
 """
 
 from __future__ import annotations
@@ -72,3 +73,22 @@ class FileError(PdqsError):
 
 class MissingExtraError(PdqsError):
     """An optional part of pdqs is not installed; the message says which to install."""
+
+
+class InvariantError(AssertionError):
+    """A promise about money or privacy was about to be broken by pdqs itself; nothing was done.
+
+    Its message may be shown to an operator, so it never quotes a bid, a value or a report.
+    """
+
+
+def ensure(kept: bool, broken: str) -> None:
+    """Raise when an invariant of money or privacy does not hold. Unlike ``assert`` this is never compiled away.
+
+    >>> ensure(2 + 2 == 5, "the sum is off")
+    Traceback (most recent call last):
+    ...
+    pdqs.errors.InvariantError: the sum is off
+    """
+    if not kept:
+        raise InvariantError(broken)

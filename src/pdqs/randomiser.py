@@ -21,7 +21,7 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 
 from pdqs.domain import Domain
-from pdqs.errors import InputError
+from pdqs.errors import InputError, ensure
 from pdqs.offers import Offers
 from pdqs.privacy import Q_UNITS
 from pdqs.types import Booleans, Column, Floats, Integers, Words, read_only
@@ -142,7 +142,7 @@ def received(values: Column, domain: Domain) -> Reports:
 def q_numerators(q: Floats) -> Words:
     """N with q = N / 2^32, exactly; q must lie on that lattice."""
     numerators = q * Q_UNITS
-    assert bool((numerators == np.floor(numerators)).all()), "q is not a multiple of 2^-32"
+    ensure(bool((numerators == np.floor(numerators)).all()), "q is not a multiple of 2^-32")
     return numerators.astype(np.uint32)
 
 
@@ -193,6 +193,6 @@ def dice_limit(domain_size: int, bits: int = WORD_BITS) -> int:
     >>> dice_limit(3, bits=4)
     15
     """
-    assert 2 <= domain_size <= 1 << bits, "a domain larger than the word cannot be drawn"
+    ensure(2 <= domain_size <= 1 << bits, "a domain larger than the word cannot be drawn")
     words = 1 << bits
     return words - words % domain_size

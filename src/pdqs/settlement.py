@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import TermsError
+from pdqs.errors import TermsError, ensure
 from pdqs.money import units
 from pdqs.offers import Offers
 from pdqs.privacy import Q_UNITS
@@ -86,5 +86,5 @@ def settle(offers: Offers, reports: Reports, terms: Terms) -> Payments:
         each = np.ceil(offers.payment_micros / numerators).astype(np.int64)
         micros = np.where(reports.arrived & reports.selected, each, 0)
     payments = Payments(micros=micros, budget_micros=terms.budget_micros)
-    assert payments.within_budget or not terms.keeps_budget, "a mechanism that keeps the budget has passed it"
+    ensure(payments.within_budget or not terms.keeps_budget, "a mechanism that keeps the budget has passed it")
     return payments

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from market.town import Town
+from pdqs.errors import InvariantError
 from pdqs.market import commands, ledger, queries
 from pdqs.market.errors import ConflictError, MarketError
 from pdqs.market.messages import Transfer
@@ -23,7 +24,7 @@ def _entry(**changes: object) -> ledger.Entry:
 
 
 def test_a_transaction_that_does_not_sum_to_zero_cannot_be_made() -> None:
-    with pytest.raises(AssertionError, match="off by 1"):
+    with pytest.raises(InvariantError, match=r"off by 0\.000001"):
         _entry(amounts={"consumer:x": 6, ledger.WORLD: -5})
 
 

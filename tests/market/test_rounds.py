@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 
 import pdqs
 from market.town import Town, plan
+from pdqs.errors import InvariantError
 from pdqs.market import commands, queries
 from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
 from pdqs.market.messages import QueryMessage
-from pdqs.market.rounds import terms_of
+from pdqs.market.rounds import offers_for, terms_of
+from pdqs.market.schema import rounds
 from pdqs.owner.messages import Bid, DomainMessage, Report
 from pdqs.privacy import Q_UNITS
 
@@ -256,7 +259,7 @@ def test_terms_that_are_no_longer_those_frozen_are_not_cleared(town: Town, monke
     town.bid_all(found)
     town.clock.advance(60)
     monkeypatch.setattr(pdqs.Terms, "canonical", lambda _self: '{"another":"form"}')
-    with pytest.raises(AssertionError, match="not those frozen"):
+    with pytest.raises(InvariantError, match="not those frozen"):
         commands.clear_round(town.market, town.operator, found.round_id)
 
 
@@ -290,3 +293,28 @@ def test_there_is_no_answer_before_the_end(town: Town) -> None:
 
 def _answer(town: Town, found: Any) -> Any:
     return queries.answer(town.market, town.consumer, found.round_id)
+
+
+def test_offers_beyond_the_budget_are_not_made(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    town.add_owners(3)
+    found = town.open_round()
+    town.bid_all(found)
+    town.clock.advance(60)
+    generous = replace(offers_for([1, 2, 3], terms_of(found.plan)), payment_micros=np.full(3, 10**7))
+    monkeypatch.setattr(commands, "offers_for", lambda _bids, _terms: generous)
+    with pytest.raises(InvariantError, match="more than the budget"):
+        commands.clear_round(town.market, town.operator, found.round_id)
+    assert queries.round_by_id(town.market, town.operator, found.round_id).state == "open"
+
+
+def test_a_settlement_entered_before_is_not_entered_again(town: Town) -> None:
+    town.add_owners(3)
+    found = town.cleared_round()
+    for owner in town.asked(found):
+        town.report(owner, found, 1)
+    commands.settle_round(town.market, town.consumer, found.round_id)
+    with town.market.store.write() as connection:  # a state that forgets what the books know
+        connection.execute(rounds.update().where(rounds.c.round_id == found.round_id).values(state="reporting"))
+    with pytest.raises(InvariantError, match="entered before"):
+        commands.settle_round(town.market, town.consumer, found.round_id)
+    assert town.balanced()

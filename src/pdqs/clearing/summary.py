@@ -13,6 +13,7 @@ from typing import final
 
 import numpy as np
 
+from pdqs.errors import ensure
 from pdqs.types import Floats, Integers
 
 BINS = 2**16
@@ -40,7 +41,7 @@ class BidSummary:
         >>> a.merged(b).counts.tolist()
         [1, 2]
         """
-        assert (self.low, self.high) == (other.low, other.high), "summaries of different bid ranges"
+        ensure((self.low, self.high) == (other.low, other.high), "summaries of different bid ranges")
         bids = np.concatenate([self.charged_bids, other.charged_bids])
         counts = np.concatenate([self.counts, other.counts])
         if int(counts.sum()) > BINS:

@@ -11,6 +11,7 @@ from typing import final
 
 import numpy as np
 
+from pdqs.errors import ensure
 from pdqs.offers import Offers
 from pdqs.randomiser import Reports
 from pdqs.types import Booleans, Floats, Integers
@@ -45,7 +46,7 @@ class Tally:
 
     def merged(self, other: Tally) -> Tally:
         """The tally of both sets of reports together."""
-        assert self.domain_size == other.domain_size, "tallies of different domains"
+        ensure(self.domain_size == other.domain_size, "tallies of different domains")
         return Tally(
             domain_size=self.domain_size,
             owners=self.owners + other.owners,
@@ -85,7 +86,7 @@ class Tally:
 
 def tally(reports: Reports, offers: Offers) -> Tally:
     """Add up a batch of reports."""
-    assert len(reports) == len(offers), "reports and offers of different markets"
+    ensure(len(reports) == len(offers), "reports and offers of different markets")
     sums = _Sums(offers.domain.size)
     rows = min(max(_BATCH, offers.domain.size), 2**20)
     for start in range(0, len(offers), rows):

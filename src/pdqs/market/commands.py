@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from pdqs.errors import PdqsError
+from pdqs.errors import PdqsError, ensure
 from pdqs.market import access, ledger
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market
@@ -161,7 +161,8 @@ def _clear(connection: Connection, row: Any, now: int) -> None:
     round_id, plan = row.round_id, plan_of(row)
     terms = terms_of(plan)
     # The software may have changed since the round was opened; what was promised may not.
-    assert frozen(round_id, plan, row.bids_close_at_ms).hash == row.terms_hash, "the terms are not those frozen"
+    same = frozen(round_id, plan, row.bids_close_at_ms).hash == row.terms_hash
+    ensure(same, "the terms, as this version reads them, are not those frozen when the round was opened")
     own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id).order_by(bids.c.owner_id)
     frozen_bids = connection.execute(own).all()
     if len(frozen_bids) < plan.minimum_owners:
@@ -183,7 +184,7 @@ def _clear(connection: Connection, row: Any, now: int) -> None:
 
 
 def _offer_rows(round_id: str, owner_ids: list[str], made: Offers) -> list[dict[str, Any]]:
-    assert made.spent_micros <= made.budget_micros, "clearing passed the budget"
+    ensure(made.spent_micros <= made.budget_micros, "the offers add up to more than the budget")
     numerators, payments = numerators_of(made).tolist(), made.payment_micros.tolist()
     return [
         {"round_id": round_id, "owner_id": owner_id, "q_numerator": numerator, "payment_micros": payment}
@@ -230,8 +231,8 @@ def _cancel(connection: Connection, row: Any, now: int, reason: str) -> None:
 
 def _post(connection: Connection, kind: ledger.Kind, round_id: str, now: int, amounts: dict[str, int]) -> None:
     entry = ledger.Entry(transaction_id=f"{kind}:{round_id}", kind=kind, at_ms=now, amounts=amounts, round_id=round_id)
-    posted = ledger.post(connection, entry)
-    assert posted, f"transaction {entry.transaction_id} was entered before, but the round's state says it was not"
+    before = f"transaction {entry.transaction_id} was entered before, but the round's state says it was not"
+    ensure(ledger.post(connection, entry), before)
 
 
 def _change(connection: Connection, round_id: str, **values: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Literal, final
 
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
+from pdqs.errors import ensure
 from pdqs.market.errors import ConflictError
 from pdqs.market.messages import AccountBalance, TrialBalance
 from pdqs.market.schema import accounts, postings, transactions
@@ -37,7 +38,9 @@ class Entry:
 
     def __post_init__(self) -> None:
         total = sum(self.amounts.values())
-        assert total == 0, f"transaction {self.transaction_id} is off by {total} micro-units"
+        ensure(
+            total == 0, f"transaction {self.transaction_id} does not sum to zero: it is off by {total / 1_000_000:,.6f}"
+        )
 
 
 def account_of(kind: AccountKind, identifier: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from pdqs.clearing import clear
-from pdqs.errors import EstimateError, TermsError
+from pdqs.errors import EstimateError, TermsError, ensure
 from pdqs.estimate import Answer, answer
 from pdqs.market.messages import AnswerMessage, QueryMessage, RoundPlan
 from pdqs.money import MICROS_PER_UNIT
@@ -63,8 +63,8 @@ def terms_of(plan: RoundPlan) -> Terms:
         epsilon_max=plan.epsilon_max,
         estimator=plan.estimator,
     )
-    assert terms.budget_micros == plan.budget_micros, "the budget does not survive being a float"
-    assert terms.bound_rule is not None  # a property that refuses a rule which is none
+    ensure(terms.budget_micros == plan.budget_micros, "the budget does not survive being a float")
+    ensure(terms.bound_rule is not None, "the terms have no rule")  # a property that refuses a rule which is none
     return terms
 
 
@@ -174,7 +174,7 @@ def _figures(reports: Reports, offers: Offers, terms: Terms) -> dict[str, Any]:
     values = [float(x) for x in np.atleast_1d(found.value)]
     raw = [float(x) for x in np.atleast_1d(found.raw)]
     interval = [[float(low), float(high)] for low, high in np.reshape(found.interval, (-1, 2))]
-    assert all(map(math.isfinite, [*values, *raw])), "an answer that is not a number"
+    ensure(all(map(math.isfinite, [*values, *raw])), "an answer that is not a number")
     rows: dict[str, Any] = {"labels": _labels(found, terms), "values": values, "raw": raw, "interval": interval}
     return {**rows, "information": found.information, "warnings": list(found.warnings)}
 

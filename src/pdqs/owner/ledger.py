@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from pdqs.errors import InvariantError, ensure
 from pdqs.owner.errors import CapReached, LedgerError
 from pdqs.owner.price import NANOS_PER_EPSILON
 
@@ -177,7 +178,8 @@ class Ledger:
                 (market, round_id, bid_micros, body),
             )
         kept = self.bid(market, round_id)
-        assert kept is not None
+        if kept is None:
+            raise InvariantError("a bid was stored and is not there")
         return kept
 
     def bid(self, market: str, round_id: str) -> StoredBid | None:
@@ -213,7 +215,8 @@ class Ledger:
                 ),
             )
         stored = self.report(charge.market, charge.round_id)
-        assert stored is not None
+        if stored is None:
+            raise InvariantError("a report was charged for and is not there")
         return stored
 
     def report(self, market: str, round_id: str) -> StoredReport | None:
@@ -236,7 +239,7 @@ class Ledger:
 
     def acknowledge(self, what: str, market: str, round_id: str) -> None:
         """The market has said that it keeps this bid or report."""
-        assert what in ("bids", "reports")
+        ensure(what in ("bids", "reports"), "only bids and reports are acknowledged")
         with self._transaction() as db:
             db.execute(f"UPDATE {what} SET acknowledged = 1 WHERE market = ? AND round_id = ?", (market, round_id))
 

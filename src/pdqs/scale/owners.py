@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from pdqs.errors import InputError, RowError
+from pdqs.errors import InputError, RowError, ensure
 from pdqs.scale.philox import Numbers, philox
 from pdqs.types import Integers, Words
 
@@ -39,7 +39,7 @@ class OwnerEntropy:
 
     def words(self, count: int) -> Words:
         """The next word of every owner."""
-        assert count == self._numbers.size, "every owner draws, or words_of says who"
+        ensure(count == self._numbers.size, "every owner draws, or words_of says who")
         return self.words_of(np.arange(count))
 
     def words_of(self, places: Integers) -> Words:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdqs.errors import ensure
 from pdqs.types import Words
 
 Numbers = NDArray[np.uint64]
@@ -38,8 +39,8 @@ def philox(numbers: Numbers, block: int, key: int) -> Words:
     >>> [f"{int(word):08x}" for word in philox(np.zeros(1, dtype=np.uint64), 0, 0)[:, 0]]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
-    assert 0 <= key < 2**64, "a key has 64 bits"
-    assert 0 <= block < 2**32, "a block number has 32 bits"
+    ensure(0 <= key < 2**64, "a key has 64 bits")
+    ensure(0 <= block < 2**32, "a block number has 32 bits")
     words = np.empty((4, numbers.size), dtype=np.uint32)
     for start in range(0, numbers.size, _BATCH):
         part = slice(start, start + _BATCH)

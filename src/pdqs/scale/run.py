@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from pdqs.clearing.ladder import calibrate
-from pdqs.errors import InputError
+from pdqs.errors import InputError, ensure
 from pdqs.estimate import Answer, answer_from_tally
 from pdqs.records import OFFER_COLUMNS, REPORT_COLUMNS
 from pdqs.scale.beside import AddUpOffers, AnswerOffers, refuse_other_lengths
@@ -85,7 +85,8 @@ class Run:
         with complete_folder(out) as folder:
             kernel = TradeRows(pricing=pricing, names=names, seed=seed, folder=folder)
             sums = self._reduced("trading", kernel, source)
-            assert not terms.keeps_budget or sums.paid_micros <= terms.budget_micros, "a budget kept has been passed"
+            kept = not terms.keeps_budget or sums.paid_micros <= terms.budget_micros
+            ensure(kept, "a mechanism that keeps the budget has passed it")
             return StreamedTrade(terms=terms, sums=sums, answer=answer_from_tally(sums.tally, terms, level=level))
 
     def answer(self, reports: str | Path, terms: Terms, *, level: float = 0.95) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from pdqs.errors import ensure
 from pdqs.estimate.tally import FRACTION_BITS, Tally, exact_sum
 from pdqs.money import MICROS_PER_UNIT
 from pdqs.offers import Offers
@@ -34,7 +35,7 @@ class Totals(Shown):
 
     def merged(self, other: Totals) -> Totals:
         """The totals of both sets of offers together."""
-        assert self.budget_micros == other.budget_micros, "offers of different rounds"
+        ensure(self.budget_micros == other.budget_micros, "offers of different rounds")
         return Totals(
             owners=self.owners + other.owners,
             bought=self.bought + other.bought,

@@ -8,7 +8,7 @@ from typing import final
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from pdqs.market import queries
+from pdqs.market import access, queries
 from pdqs.market.context import Market
 from pdqs.market.messages import User
 from pdqs.market.pages.render import page
@@ -76,7 +76,7 @@ def earnings(request: Request, session: OwnerSession, after: After = None) -> Re
 @router.get("/privacy")
 def privacy(request: Request, session: OwnerSession) -> Response:
     """The device's own ledger. The page is empty until the device in the browser fills it: the market has no copy."""
-    assert session.user.role == "owner"
+    access.require(session.user, "owner")
     return page(request, "owner/privacy.html")
 
 
