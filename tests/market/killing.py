@@ -138,6 +138,7 @@ def restarted(url: str, scene: Scene) -> dict[str, list[tuple[object, ...]]]:
     market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
     commands.advance_due(market)
     commands.advance_due(market)
+    assert market.stuck == {}
     found = contents(market)
     market.store.close()
     return found

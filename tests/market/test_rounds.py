@@ -12,10 +12,12 @@ import pytest
 
 import pdqs
 from market.town import Town, plan
-from pdqs.errors import InvariantError
+from pdqs.errors import InputError, InvariantError
 from pdqs.market import commands, queries
+from pdqs.market.app import keep_deadlines
 from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
-from pdqs.market.messages import QueryMessage
+from pdqs.market.messages import QueryMessage, Round
+from pdqs.market.observe import Metrics
 from pdqs.market.rounds import offers_for, terms_of
 from pdqs.market.schema import rounds
 from pdqs.owner.messages import Bid, DomainMessage, Report
@@ -318,3 +320,61 @@ def test_a_settlement_entered_before_is_not_entered_again(town: Town) -> None:
     with pytest.raises(InvariantError, match="entered before"):
         commands.settle_round(town.market, town.consumer, found.round_id)
     assert town.balanced()
+
+
+def _one_that_cannot_go_on(town: Town) -> tuple[Round, Round]:
+    """Two rounds whose bids are in and whose time has come; the first one's terms are not those frozen."""
+    town.add_owners(3)
+    stuck, sound = town.open_round("the-first-round"), town.open_round("the-other-round")
+    for found in (stuck, sound):
+        town.bid_all(found)
+    with town.market.store.write() as connection:
+        connection.execute(rounds.update().where(rounds.c.round_id == stuck.round_id).values(terms_hash="0" * 64))
+    town.clock.advance(60)
+    return stuck, sound
+
+
+def test_a_round_that_cannot_go_on_does_not_stop_the_others(town: Town) -> None:
+    stuck, sound = _one_that_cannot_go_on(town)
+    assert commands.advance_due(town.market) == [sound.round_id]
+    noted = town.market.stuck[stuck.round_id]
+    assert (noted.kind, noted.since_ms) == ("InvariantError", town.clock())
+    assert "not those frozen" in noted.reason
+    town.clock.advance(1)
+    assert commands.advance_due(town.market) == []
+    assert town.market.stuck == {stuck.round_id: noted}  # since the first time
+    commands.cancel_round(town.market, town.operator, stuck.round_id)
+    commands.advance_due(town.market)
+    assert town.market.stuck == {}
+    assert town.balanced()
+
+
+def test_the_reason_of_a_stuck_round_quotes_nothing_that_someone_sent(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.add_owners(3)
+    found = town.open_round()
+    town.bid_all(found)
+    town.clock.advance(60)
+
+    def failing(_bids: Any, _terms: Any) -> Any:
+        raise InputError("row 2, column 'bid': 987654321 is not a bid")
+
+    monkeypatch.setattr(commands, "offers_for", failing)
+    assert commands.advance_due(town.market) == []
+    assert "987654321" not in repr(town.market.stuck)
+
+
+def test_a_round_that_cannot_go_on_is_logged_by_its_id_and_counted(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    stuck, sound = _one_that_cannot_go_on(town)
+    metrics = Metrics()
+    with caplog.at_level("INFO", logger="pdqs.market"):
+        keep_deadlines(town.market, metrics)
+    lines = [json.loads(record.message) for record in caplog.records]
+    assert [(line["event"], line["round"]) for line in lines] == [
+        ("advanced", sound.round_id),
+        ("advance-failed", stuck.round_id),
+    ]
+    assert "pdqs_advance_failures_total 1" in metrics.lines()

@@ -136,6 +136,7 @@ class MarketMachine(RuleBasedStateMachine):
     @rule()
     def tick(self) -> None:
         commands.advance_due(self.town.market)
+        assert self.town.market.stuck == {}
 
     @invariant()
     @precondition(lambda self: hasattr(self, "town"))

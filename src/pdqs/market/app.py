@@ -41,7 +41,7 @@ def create_app(settings: Settings = DEFAULTS, clock: Clock = system_clock, *, ti
     @asynccontextmanager
     async def living(_app: FastAPI) -> AsyncIterator[None]:
         stop = threading.Event()
-        ticker = threading.Thread(target=_tick, args=(market, stop), name="pdqs-clock")
+        ticker = threading.Thread(target=_tick, args=(market, metrics, stop), name="pdqs-clock")
         if ticking:
             ticker.start()
         yield
@@ -63,14 +63,23 @@ def create_app(settings: Settings = DEFAULTS, clock: Clock = system_clock, *, ti
     return app
 
 
-def _tick(market: Market, stop: threading.Event) -> None:
-    """Keep the deadlines. A round that cannot be advanced is logged and tried again; it must not stop the others."""
+def _tick(market: Market, metrics: Metrics, stop: threading.Event) -> None:
+    """Keep the deadlines until told to stop."""
     while not stop.wait(market.settings.tick_seconds):
-        try:
-            for round_id in commands.advance_due(market):
-                log("advanced", round=round_id)
-        except Exception as fault:
-            log("advance-failed", kind=type(fault).__name__, where=where(fault))
+        keep_deadlines(market, metrics)
+
+
+def keep_deadlines(market: Market, metrics: Metrics) -> None:
+    """Advance what is due. What cannot be advanced is logged by its id, counted, and tried again at the next tick."""
+    try:
+        for round_id in commands.advance_due(market):
+            log("advanced", round=round_id)
+        for stuck in market.stuck.values():
+            metrics.count_stuck()
+            log("advance-failed", round=stuck.round_id, kind=stuck.kind, where=stuck.where)
+    except Exception as fault:  # the database is out of reach, and no round in particular is at fault
+        metrics.count_stuck()
+        log("advance-failed", kind=type(fault).__name__, where=where(fault))
 
 
 def problem(status: int, type_: str, title: str, detail: str) -> JSONResponse:
@@ -113,7 +122,9 @@ def metrics_text(request: Request) -> PlainTextResponse:
     """Counters in the Prometheus text format."""
     with request.app.state.market.store.read() as connection:
         states = connection.execute(select(rounds.c.state, func.count()).group_by(rounds.c.state)).all()
-    lines = [*request.app.state.metrics.lines(), "# TYPE pdqs_rounds gauge"]
+    stuck = len(request.app.state.market.stuck)
+    lines = [*request.app.state.metrics.lines(), "# TYPE pdqs_rounds_stuck gauge", f"pdqs_rounds_stuck {stuck}"]
+    lines.append("# TYPE pdqs_rounds gauge")
     lines += [f'pdqs_rounds{{state="{state}"}} {count}' for state, count in states]
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 

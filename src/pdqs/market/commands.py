@@ -7,16 +7,18 @@ Every command takes the row of its round under lock before it looks at state or 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from pdqs.errors import PdqsError, ensure
+from pdqs.errors import InvariantError, PdqsError, ensure
 from pdqs.market import access, ledger
 from pdqs.market.bidding import place_bid, submit_report
-from pdqs.market.context import Market
-from pdqs.market.errors import ConflictError, UnprocessableError
+from pdqs.market.context import Market, Stuck
+from pdqs.market.errors import ConflictError, MarketError, UnprocessableError
 from pdqs.market.messages import Round, RoundPlan, User
+from pdqs.market.observe import where
 from pdqs.market.rounds import frozen, numerators_of, offers_for, outcome_of, terms_of
 from pdqs.market.schema import bids, offers, reports, rounds
 from pdqs.market.sql import insert_many, insert_new
@@ -138,7 +140,25 @@ def cancel_round(market: Market, actor: User, round_id: str) -> Round:
 
 
 def advance_due(market: Market) -> list[str]:
-    """Clear and settle every round whose time has come; the ids of those that moved."""
+    """Clear and settle every round whose time has come; the ids of those that moved.
+
+    Each on its own: one that cannot go on is noted in ``market.stuck`` with the reason, and does not stop the others.
+    """
+    moved, stuck = [], {}
+    for step, round_id in _due(market):
+        try:
+            step(market, THE_CLOCK, round_id)
+            moved.append(round_id)
+        except Exception as fault:  # whatever it is, the other rounds' deadlines are kept
+            stuck[round_id] = _stuck(market, round_id, fault)
+    for mended in market.stuck.keys() - stuck.keys():
+        market.stuck.pop(mended, None)
+    market.stuck.update(stuck)
+    return moved
+
+
+def _due(market: Market) -> list[tuple[Callable[[Market, User, str], Round], str]]:
+    """Rounds whose time has come, each with what is to be done."""
     now = market.clock()
     with market.store.read() as connection:
         to_clear = connection.scalars(
@@ -150,11 +170,20 @@ def advance_due(market: Market) -> list[str]:
             for row in reporting
             if row.reports_close_at_ms <= now or _count(connection, row.round_id) >= row.offers
         ]
-    for round_id in to_clear:
-        clear_round(market, THE_CLOCK, round_id)
-    for round_id in to_settle:
-        settle_round(market, THE_CLOCK, round_id)
-    return [*to_clear, *to_settle]
+    return [*((clear_round, found) for found in to_clear), *((settle_round, found) for found in to_settle)]
+
+
+def _stuck(market: Market, round_id: str, fault: Exception) -> Stuck:
+    known = market.stuck.get(round_id)
+    # Messages of these two are written for people and quote nobody; any other may hold what someone sent.
+    said = isinstance(fault, (InvariantError, MarketError))
+    return Stuck(
+        round_id=round_id,
+        since_ms=known.since_ms if known else market.clock(),
+        reason=str(fault) if said else "the software failed; the log has the place, beside this round's id",
+        kind=type(fault).__name__,
+        where=where(fault),
+    )
 
 
 def _clear(connection: Connection, row: Any, now: int) -> None:

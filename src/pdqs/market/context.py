@@ -32,6 +32,20 @@ class Promise:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """A round whose time has come and which could not go on. It is tried again at every tick."""
+
+    round_id: str
+    since_ms: int
+    reason: str
+    """For the operator: a sentence that quotes nobody's bid or report."""
+    kind: str
+    where: str
+    """What was raised and from which line, for the log."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Market:
     """One market: where it is kept, by whose clock it runs, and its settings."""
 
@@ -42,3 +56,5 @@ class Market:
     """Users by the hash of their token, and until when that is taken on trust."""
     promises: dict[str, Promise] = field(default_factory=dict, repr=False, compare=False)
     """Frozen terms that were looked up before; what is frozen needs no looking up again."""
+    stuck: dict[str, Stuck] = field(default_factory=dict, repr=False, compare=False)
+    """Rounds that failed to go on when they were last tried, by id."""

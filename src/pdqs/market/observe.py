@@ -64,6 +64,7 @@ class Metrics:
         self._requests: defaultdict[tuple[str, str, int], int] = defaultdict(int)
         self._buckets = [0] * (len(_EDGES) + 1)
         self._seconds = 0.0
+        self._advance_failures = 0
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request."""
@@ -72,10 +73,16 @@ class Metrics:
             self._buckets[sum(seconds > edge for edge in _EDGES)] += 1
             self._seconds += seconds
 
+    def count_stuck(self) -> None:
+        """Count one round that could not go on when its time had come."""
+        with self._lock:
+            self._advance_failures += 1
+
     def lines(self) -> Iterator[str]:
         """The counters as text."""
         with self._lock:
             requests, buckets, seconds = dict(self._requests), list(self._buckets), self._seconds
+            failures = self._advance_failures
         yield "# TYPE pdqs_requests_total counter"
         for (method, route, status), count in sorted(requests.items()):
             yield f'pdqs_requests_total{{method="{method}",route="{route}",status="{status}"}} {count}'
@@ -86,6 +93,8 @@ class Metrics:
             yield f'pdqs_request_seconds_bucket{{le="{edge}"}} {below}'
         yield f"pdqs_request_seconds_sum {seconds:.6f}"
         yield f"pdqs_request_seconds_count {below}"
+        yield "# TYPE pdqs_advance_failures_total counter"
+        yield f"pdqs_advance_failures_total {failures}"
 
 
 @final

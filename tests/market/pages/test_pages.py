@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -13,6 +14,7 @@ from pdqs.market.access import COOKIE
 from pdqs.market.messages import NewUser, QueryMessage, Role, RoundPlan, Transfer, User
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.consumer import plain_label
+from pdqs.market.schema import rounds
 from pdqs.owner.messages import Bid
 
 from .site import Site
@@ -302,3 +304,21 @@ def test_a_strange_address_is_a_page_and_not_a_fault(owner: Person, consumer: Pe
 def test_a_label_that_looks_like_a_formula_is_disarmed_in_the_csv() -> None:
     disarmed = {"=1+1": "'=1+1", "@x": "'@x", "-x": "'-x", "-5": "-5", "+2.5": "+2.5", "tea": "tea"}
     assert {label: plain_label(label) for label in disarmed} == disarmed
+
+
+def test_a_round_that_cannot_go_on_is_on_the_operators_first_page_with_the_reason(
+    town: Town, consumer: Person, operator: Person
+) -> None:
+    assert "Cannot go on" not in operator[1].get("/operator").text
+    round_id = town.opened(consumer[0], "key-of-a-stuck-round")
+    with town.market.store.write() as connection:
+        past = {"terms_hash": "0" * 64, "bids_close_at_ms": town.clock() - 1}
+        connection.execute(rounds.update().where(rounds.c.round_id == round_id).values(past))
+    deadline = time.monotonic() + 20.0
+    while round_id not in town.market.stuck and time.monotonic() < deadline:
+        time.sleep(0.05)
+    found = operator[1].get("/operator").text
+    assert "Cannot go on" in found
+    assert "are not those frozen when the round was opened" in found
+    assert "pdqs_rounds_stuck 1" in operator[1].get("/metrics").text
+    commands.cancel_round(town.market, town.operator, round_id)

@@ -29,7 +29,8 @@ def home(request: Request, session: OperatorSession, after: After = None) -> Res
     market = market_of(request)
     listed = queries.rounds_page(market, session.user, after=after)
     books = queries.trial_balance(market, session.user)
-    return page(request, "operator/home.html", health=queries.health(market), books=books, rounds=listed)
+    stuck = sorted(market.stuck.values(), key=lambda one: one.since_ms)
+    return page(request, "operator/home.html", health=queries.health(market), books=books, rounds=listed, stuck=stuck)
 
 
 @router.get("/rounds/{round_id}")
