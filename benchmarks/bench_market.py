@@ -36,12 +36,12 @@ from pdqs.market import Settings, commands
 from pdqs.market.access import hashed
 from pdqs.market.app import create_app
 from pdqs.market.context import system_clock
-from pdqs.market.messages import Round
 from pdqs.market.observe import log_to_stderr
 from pdqs.market.schema import bids, offers, reports, users
 from pdqs.market.serving import address_of, listening_socket, server_of
 from pdqs.market.store import Store, open_store
-from pdqs.owner.messages import Bid, BidReceipt
+from pdqs.protocol.device_messages import Bid, BidReceipt
+from pdqs.protocol.market_messages import Round
 
 CONNECTIONS = 32
 BURST = 100

@@ -12,11 +12,11 @@ from pdqs.market import Settings
 from pdqs.market.app import create_app
 from pdqs.market.client import MarketClient
 from pdqs.market.commands import first_operator
-from pdqs.market.errors import ConflictError, UnauthorizedError
 from pdqs.market.serving import served
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
+from pdqs.protocol.problems import ConflictError, UnauthorizedError
 
 
 @pytest.fixture

@@ -20,13 +20,13 @@ import pytest
 from market.town import Town, found_town
 from pdqs.market import Settings, access, commands, queries
 from pdqs.market.app import create_app
-from pdqs.market.messages import QueryMessage
 from pdqs.market.observe import LOGGER
 from pdqs.market.serving import served
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
-from pdqs.owner.messages import DomainMessage
+from pdqs.protocol.device_messages import DomainMessage
+from pdqs.protocol.market_messages import QueryMessage
 
 # 73,459 is the value of code 459 in a domain that starts at 73,000: neither shows up by accident.
 CANARY = 73_459

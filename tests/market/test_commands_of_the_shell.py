@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from pdqs.market.client import MarketClient
-from pdqs.market.errors import UnauthorizedError
+from pdqs.protocol.problems import UnauthorizedError
 
 PDQS = [sys.executable, "-c", "from pdqs.cli import main; main()"]
 

@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 
 from market.town import Town
 from pdqs.market import commands, queries
-from pdqs.market.messages import Transfer
 from pdqs.market.schema import bids, reports, transactions
-from pdqs.owner.messages import Bid, Report
+from pdqs.protocol.device_messages import Bid, Report
+from pdqs.protocol.market_messages import Transfer
 
 TWINS = 64
 

@@ -15,10 +15,10 @@ import pytest
 from market.town import Town, found_town, plan
 from pdqs.market import Settings, access
 from pdqs.market.app import create_app
-from pdqs.market.messages import Round, User
 from pdqs.market.observe import LOGGER
 from pdqs.market.serving import served
-from pdqs.owner.messages import Bid, Offer, Report
+from pdqs.protocol.device_messages import Bid, Offer, Report
+from pdqs.protocol.market_messages import Round, User
 
 
 @pytest.fixture(scope="module")

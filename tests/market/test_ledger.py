@@ -8,9 +8,9 @@ from sqlalchemy import update
 from market.town import Town
 from pdqs.errors import InvariantError
 from pdqs.market import commands, ledger, queries
-from pdqs.market.errors import ConflictError, MarketError
-from pdqs.market.messages import Transfer
 from pdqs.market.schema import accounts, postings
+from pdqs.protocol.market_messages import Transfer
+from pdqs.protocol.problems import ConflictError, MarketError
 
 
 def _entry(**changes: object) -> ledger.Entry:

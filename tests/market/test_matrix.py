@@ -13,8 +13,8 @@ import pytest
 from market.town import Town, found_town, plan
 from pdqs.market import Settings, access, commands
 from pdqs.market.app import create_app
-from pdqs.market.messages import NewUser, Transfer, User
 from pdqs.market.serving import served
+from pdqs.protocol.market_messages import NewUser, Transfer, User
 
 ROLES = ("nobody", "consumer", "other consumer", "owner", "other owner", "operator")
 

@@ -15,13 +15,13 @@ from market.town import Town, plan
 from pdqs.errors import InputError, InvariantError
 from pdqs.market import commands, queries
 from pdqs.market.app import keep_deadlines
-from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
-from pdqs.market.messages import QueryMessage, Round
 from pdqs.market.observe import Metrics
 from pdqs.market.rounds import offers_for, terms_of
 from pdqs.market.schema import rounds
-from pdqs.owner.messages import Bid, DomainMessage, Report
 from pdqs.privacy import Q_UNITS
+from pdqs.protocol.device_messages import Bid, DomainMessage, Report
+from pdqs.protocol.market_messages import QueryMessage, Round
+from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, UnprocessableError
 
 
 def test_opening_moves_the_budget_into_escrow_and_freezes_the_terms(town: Town) -> None:
@@ -279,7 +279,7 @@ def test_lists_of_rounds_come_newest_first_and_page_by_page(town: Town) -> None:
 
 
 def test_a_forecast_says_what_the_core_plans(town: Town) -> None:
-    from pdqs.market.messages import ForecastRequest
+    from pdqs.protocol.market_messages import ForecastRequest
 
     found = queries.forecast(town.consumer, ForecastRequest(plan=plan(), owners=200))
     assert found.half_width == pytest.approx(pdqs.plan(terms_of(plan()), owners=200).half_width)

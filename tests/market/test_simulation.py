@@ -26,9 +26,9 @@ from hypothesis.stateful import (
 
 from market.town import Town, found_town, plan
 from pdqs.market import bidding, commands, queries
-from pdqs.market.errors import MarketError
 from pdqs.market.schema import bids
-from pdqs.owner.messages import Bid, Report
+from pdqs.protocol.device_messages import Bid, Report
+from pdqs.protocol.problems import MarketError
 
 OWNERS = 4
 

@@ -13,10 +13,10 @@ from sqlalchemy import select
 
 from pdqs.market import Market, Settings, access, commands, migrate, queries
 from pdqs.market.ledger import account_of
-from pdqs.market.messages import NewUser, QueryMessage, Round, RoundPlan, Transfer, User
 from pdqs.market.schema import metadata, users
 from pdqs.market.store import open_store
-from pdqs.owner.messages import Bid, Report
+from pdqs.protocol.device_messages import Bid, Report
+from pdqs.protocol.market_messages import NewUser, QueryMessage, Round, RoundPlan, Transfer, User
 
 START_MS = 1_800_000_000_000
 

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pdqs
-from pdqs.owner.messages import DomainMessage, Offer, Question, RoundNotice
 from pdqs.owner.price import least_payment_micros
+from pdqs.protocol.device_messages import DomainMessage, Offer, Question, RoundNotice
 from pdqs.query import Query
 
 ROUND = "rnd_" + "a1" * 12

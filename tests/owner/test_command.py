@@ -14,7 +14,7 @@ from market.pages.site import Site, served
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
 from pdqs.market import commands, queries
-from pdqs.owner.messages import Bid
+from pdqs.protocol.device_messages import Bid
 
 Run = Callable[..., str]
 

@@ -18,8 +18,8 @@ import pdqs
 from pdqs.owner.device import Device
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused
 from pdqs.owner.ledger import Charge, Ledger
-from pdqs.owner.messages import Offer, RoundNotice
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos
+from pdqs.protocol.device_messages import Offer, RoundNotice
 from pdqs.types import Words
 
 from .node import mutant, twin

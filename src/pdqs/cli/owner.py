@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pdqs.owner.client import OwnerClient
     from pdqs.owner.device import Device, Review
     from pdqs.owner.ledger import Ledger
-    from pdqs.owner.messages import DomainMessage, RoundNotice
+    from pdqs.protocol.device_messages import DomainMessage, RoundNotice
 
 run = typer.Typer(
     add_completion=False,

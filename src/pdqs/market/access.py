@@ -14,10 +14,10 @@ from typing import Any, final
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from pdqs.market.context import Market
-from pdqs.market.errors import ForbiddenError, UnauthorizedError
-from pdqs.market.messages import Role, Token, User
 from pdqs.market.schema import codes, sessions, users
 from pdqs.market.sql import put
+from pdqs.protocol.market_messages import Role, Token, User
+from pdqs.protocol.problems import ForbiddenError, UnauthorizedError
 
 COOKIE = "pdqs_session"
 _HOUR_MS = 3_600_000

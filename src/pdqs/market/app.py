@@ -20,13 +20,13 @@ from starlette.exceptions import HTTPException
 from pdqs import __version__
 from pdqs.market import commands, migrate, queries, routes
 from pdqs.market.context import Clock, Market, system_clock
-from pdqs.market.errors import MarketError
 from pdqs.market.limits import Gate
-from pdqs.market.messages import Health, Problem
 from pdqs.market.observe import Metrics, Observer, log, where
 from pdqs.market.schema import rounds
 from pdqs.market.settings import Settings
 from pdqs.market.store import open_store
+from pdqs.protocol.market_messages import Health, Problem
+from pdqs.protocol.problems import MarketError
 
 DEFAULTS = Settings()
 

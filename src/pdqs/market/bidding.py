@@ -14,12 +14,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
 from pdqs.market.context import Market, Promise
-from pdqs.market.errors import ConflictError, MarketError, NotFoundError, UnprocessableError
-from pdqs.market.messages import User
 from pdqs.market.schema import bids, offers, reports, rounds
 from pdqs.market.sql import insert_new
 from pdqs.market.views import plan_of
-from pdqs.owner.messages import Bid, BidReceipt, Report, ReportReceipt
+from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt
+from pdqs.protocol.market_messages import User
+from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, UnprocessableError
 
 _REMEMBERED = 10_000
 

@@ -1,7 +1,8 @@
 """A typed client of ``/v1``: every method is one route, with the messages the server itself uses.
 
-An error of the server's comes back as the :class:`~pdqs.market.errors.MarketError` it was. Requests that can be sent
-twice without harm (all but the exchange of a code) are sent again when the line breaks or the server asks for patience.
+An error of the server's comes back as the :class:`~pdqs.protocol.problems.MarketError` it was. Requests that can be
+sent twice without harm (all but the exchange of a code) are sent again when the line breaks or the server asks for
+patience.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, Self, TypeVar, final
 import httpx
 from pydantic import ValidationError
 
-from pdqs.market import errors
-from pdqs.market.errors import MarketError
-from pdqs.market.messages import (
+from pdqs.protocol import problems as errors
+from pdqs.protocol.device_messages import Bid, BidReceipt, Message, Offer, Report, ReportReceipt, RoundNotice
+from pdqs.protocol.market_messages import (
     AnswerMessage,
     Forecast,
     ForecastRequest,
@@ -38,7 +39,7 @@ from pdqs.market.messages import (
     TrialBalance,
     UserPage,
 )
-from pdqs.owner.messages import Bid, BidReceipt, Message, Offer, Report, ReportReceipt, RoundNotice
+from pdqs.protocol.problems import MarketError
 
 Answer = TypeVar("Answer", bound=Message)
 

@@ -16,24 +16,18 @@ from pdqs.errors import InvariantError, PdqsError, ensure
 from pdqs.market import access, ledger
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market, Stuck
-from pdqs.market.errors import ConflictError, MarketError, UnprocessableError
-from pdqs.market.messages import Round, RoundPlan, User
+from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.observe import where
+from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.rounds import frozen, numerators_of, offers_for, outcome_of, terms_of
 from pdqs.market.schema import bids, offers, reports, rounds
 from pdqs.market.sql import insert_many, insert_new
-from pdqs.market.treasury import (
-    deposit,
-    derived_id,
-    first_operator,
-    pay_out,
-    refuse_other_body,
-    register_user,
-    renew_code,
-)
+from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, visible_round
 from pdqs.offers import Offers
 from pdqs.plan import forecast_half_width
+from pdqs.protocol.market_messages import Round, RoundPlan, User
+from pdqs.protocol.problems import ConflictError, MarketError, UnprocessableError
 
 __all__ = [
     "advance_due",

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
-from pdqs.market.messages import User
 from pdqs.market.settings import Settings
 from pdqs.market.store import Store
+from pdqs.protocol.market_messages import User
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""

@@ -14,10 +14,10 @@ from typing import Literal, final
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from pdqs.errors import ensure
-from pdqs.market.errors import ConflictError
-from pdqs.market.messages import AccountBalance, TrialBalance
 from pdqs.market.schema import accounts, postings, transactions
 from pdqs.market.sql import insert_many, insert_missing, insert_new
+from pdqs.protocol.market_messages import AccountBalance, TrialBalance
+from pdqs.protocol.problems import ConflictError
 
 WORLD = "world"
 Kind = Literal["deposit", "escrow", "settlement", "return", "payout"]

@@ -13,8 +13,13 @@ from pdqs.errors import PdqsError
 from pdqs.market import access, ledger, migrate
 from pdqs.market.bidding import bid_receipt, report_receipt
 from pdqs.market.context import Market
-from pdqs.market.errors import NotFoundError, UnprocessableError
-from pdqs.market.messages import (
+from pdqs.market.rounds import terms_of
+from pdqs.market.schema import accounts, bids, offers, postings, reports, rounds, transactions, users
+from pdqs.market.views import notice_message, offer_message, round_messages, visible_round
+from pdqs.money import MICROS_PER_UNIT
+from pdqs.plan import plan
+from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
+from pdqs.protocol.market_messages import (
     AnswerMessage,
     Forecast,
     ForecastPoint,
@@ -33,12 +38,7 @@ from pdqs.market.messages import (
     User,
     UserPage,
 )
-from pdqs.market.rounds import terms_of
-from pdqs.market.schema import accounts, bids, offers, postings, reports, rounds, transactions, users
-from pdqs.market.views import notice_message, offer_message, round_messages, visible_round
-from pdqs.money import MICROS_PER_UNIT
-from pdqs.owner.messages import BidReceipt, Offer, ReportReceipt, RoundNotice
-from pdqs.plan import plan
+from pdqs.protocol.problems import NotFoundError, UnprocessableError
 
 LIMIT = 50
 

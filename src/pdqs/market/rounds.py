@@ -14,11 +14,11 @@ import numpy as np
 from pdqs.clearing import clear
 from pdqs.errors import EstimateError, TermsError, ensure
 from pdqs.estimate import Answer, answer
-from pdqs.market.messages import AnswerMessage, QueryMessage, RoundPlan
 from pdqs.money import MICROS_PER_UNIT
 from pdqs.offers import Offers
-from pdqs.owner.messages import DomainMessage, Question
 from pdqs.privacy import Q_UNITS, epsilon_upper
+from pdqs.protocol.device_messages import DomainMessage, Question
+from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, RoundPlan
 from pdqs.query import Count, Histogram, Mean, Median, Quantile, Query
 from pdqs.randomiser import Reports
 from pdqs.settlement import settle

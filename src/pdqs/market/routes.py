@@ -10,8 +10,9 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from pdqs.market import access, commands, queries
-from pdqs.market.calling import Calling
-from pdqs.market.messages import (
+from pdqs.market.credentials import Calling
+from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
+from pdqs.protocol.market_messages import (
     AnswerMessage,
     Cursor,
     Forecast,
@@ -35,7 +36,6 @@ from pdqs.market.messages import (
     TrialBalance,
     UserPage,
 )
-from pdqs.owner.messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
 
 _PROBLEM = {"content": {"application/problem+json": {"schema": Problem.model_json_schema()}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {

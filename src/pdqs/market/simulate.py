@@ -20,12 +20,12 @@ import numpy as np
 
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
-from pdqs.market.errors import ConflictError
-from pdqs.market.messages import AnswerMessage, QueryMessage, Round, RoundPlan
 from pdqs.money import MICROS_PER_UNIT
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
+from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
+from pdqs.protocol.problems import ConflictError
 from pdqs.show import Shown, money
 
 ATTRIBUTE = "simulated.illness"

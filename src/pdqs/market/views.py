@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
-from pdqs.market.errors import NotFoundError
 from pdqs.market.ledger import account_of
-from pdqs.market.messages import Round, RoundPlan, User
 from pdqs.market.rounds import question_of
 from pdqs.market.schema import accounts, bids, reports, rounds
-from pdqs.owner.messages import Offer, RoundNotice
+from pdqs.protocol.device_messages import Offer, RoundNotice
+from pdqs.protocol.market_messages import Round, RoundPlan, User
+from pdqs.protocol.problems import NotFoundError
 
 
 def plan_of(row: Any) -> RoundPlan:

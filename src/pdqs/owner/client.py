@@ -12,7 +12,7 @@ import httpx
 from pydantic import ValidationError
 
 from pdqs.owner.errors import MarketError
-from pdqs.owner.messages import BidReceipt, Message, Offer, ReportReceipt, RoundNotice
+from pdqs.protocol.device_messages import BidReceipt, Message, Offer, ReportReceipt, RoundNotice
 
 Answer = TypeVar("Answer", bound=Message)
 

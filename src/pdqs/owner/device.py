@@ -16,8 +16,8 @@ import numpy as np
 from pdqs.errors import PdqsError
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.ledger import Charge, Ledger, Spending, StoredBid, StoredReport
-from pdqs.owner.messages import Bid, Offer, Report, RoundNotice
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, epsilon_of, in_words, is_fair, least_payment_micros
+from pdqs.protocol.device_messages import Bid, Offer, Report, RoundNotice
 from pdqs.randomiser import Entropy, SystemEntropy, draw_reports
 
 

@@ -19,8 +19,8 @@ import uvicorn
 from pdqs.market import commands
 from pdqs.market.app import create_app
 from pdqs.market.context import Market
-from pdqs.market.messages import NewUser, Role, Transfer, User
 from pdqs.market.settings import Settings
+from pdqs.protocol.market_messages import NewUser, Role, Transfer, User
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Request

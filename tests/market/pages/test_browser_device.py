@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from owner.node import BROWSER
 from pdqs.market import commands, queries
-from pdqs.market.errors import NotFoundError
-from pdqs.market.messages import QueryMessage, RoundPlan, User
-from pdqs.owner.messages import Bid, DomainMessage
+from pdqs.protocol.device_messages import Bid, DomainMessage
+from pdqs.protocol.market_messages import QueryMessage, RoundPlan, User
+from pdqs.protocol.problems import NotFoundError
 
 from .site import Site, Visitor
 

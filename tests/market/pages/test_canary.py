@@ -20,8 +20,8 @@ from sqlalchemy import MetaData, select
 
 from owner.node import BROWSER
 from pdqs.market import commands
-from pdqs.market.messages import QueryMessage, RoundPlan
-from pdqs.owner.messages import Bid, DomainMessage
+from pdqs.protocol.device_messages import Bid, DomainMessage
+from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 
 from .site import Site, Visitor
 

@@ -11,11 +11,11 @@ import pytest
 
 from pdqs.market import commands, queries
 from pdqs.market.access import COOKIE
-from pdqs.market.messages import NewUser, QueryMessage, Role, RoundPlan, Transfer, User
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.consumer import plain_label
 from pdqs.market.schema import rounds
-from pdqs.owner.messages import Bid
+from pdqs.protocol.device_messages import Bid
+from pdqs.protocol.market_messages import NewUser, QueryMessage, Role, RoundPlan, Transfer, User
 
 from .site import Site
 

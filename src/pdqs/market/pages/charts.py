@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from pdqs.market.messages import ForecastPoint
+from pdqs.protocol.market_messages import ForecastPoint
 
 Scale = Callable[[float], float]
 """From a figure to a place on the picture."""

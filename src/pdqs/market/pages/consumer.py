@@ -13,12 +13,12 @@ from fastapi.responses import RedirectResponse
 
 from pdqs.market import commands, queries
 from pdqs.market.context import Market
-from pdqs.market.errors import MarketError, NotFoundError
-from pdqs.market.messages import AnswerMessage, Forecast, ForecastRequest, Round, User
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.plan_form import PlanForm
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, ConsumerSession, Form, PageRoute, RoundId, key_of, market_of
+from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
+from pdqs.protocol.problems import MarketError, NotFoundError
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute)
 

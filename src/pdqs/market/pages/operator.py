@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from pdqs.market import commands, queries
 from pdqs.market.context import Market
-from pdqs.market.errors import MarketError, NotFoundError, UnprocessableError
-from pdqs.market.messages import MOST_BUDGET_MICROS, Invitation, NewUser, Transfer, User
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, Form, OperatorSession, PageRoute, RoundId, UserId, key_of, market_of
 from pdqs.money import MICROS_PER_UNIT
+from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Invitation, NewUser, Transfer, User
+from pdqs.protocol.problems import MarketError, NotFoundError, UnprocessableError
 
 router = APIRouter(prefix="/operator", route_class=PageRoute)
 

@@ -10,10 +10,10 @@ from fastapi.responses import JSONResponse
 
 from pdqs.market import access, queries
 from pdqs.market.context import Market
-from pdqs.market.messages import User
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, OwnerSession, PageRoute, RoundId, if_any, market_of
-from pdqs.owner.messages import BidReceipt, Offer, ReportReceipt, RoundNotice
+from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
+from pdqs.protocol.market_messages import User
 
 router = APIRouter(prefix="/owner", route_class=PageRoute)
 

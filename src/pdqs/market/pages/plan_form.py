@@ -10,9 +10,9 @@ from typing import Any, final
 from pydantic import ValidationError
 
 from pdqs.errors import PdqsError
-from pdqs.market.messages import RoundPlan
 from pdqs.market.rounds import terms_of
 from pdqs.money import MICROS_PER_UNIT
+from pdqs.protocol.market_messages import RoundPlan
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
 

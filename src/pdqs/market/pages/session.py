@@ -15,9 +15,9 @@ from starlette.datastructures import FormData
 from pdqs.market import access
 from pdqs.market.access import Session
 from pdqs.market.context import Market
-from pdqs.market.errors import MarketError, UnprocessableError
-from pdqs.market.messages import Cursor, Role
-from pdqs.owner.messages import Identifier
+from pdqs.protocol.device_messages import Identifier
+from pdqs.protocol.market_messages import Cursor, Role
+from pdqs.protocol.problems import MarketError, UnprocessableError
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 

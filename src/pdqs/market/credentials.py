@@ -12,8 +12,8 @@ from fastapi.security.base import SecurityBase
 
 from pdqs.market import access
 from pdqs.market.context import Market
-from pdqs.market.errors import UnauthorizedError
-from pdqs.market.messages import User
+from pdqs.protocol.market_messages import User
+from pdqs.protocol.problems import UnauthorizedError
 
 CSRF_HEADER = "x-csrf-token"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{20,80}")

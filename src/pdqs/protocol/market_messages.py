@@ -1,4 +1,4 @@
-"""Every request and response of ``/v1`` that is not the device's (those are :mod:`pdqs.owner.messages`)."""
+"""Every request and response of ``/v1`` that is not the device's (those are :mod:`pdqs.protocol.device_messages`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from pdqs.owner.messages import (
+from pdqs.protocol.device_messages import (
     Attribute,
     BidMicros,
     DomainMessage,
