@@ -6,18 +6,19 @@ what the domain holds (a category's label, a number of the grid).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from pdqs import columns
+from pdqs.checks import number, shown, text, whole
 from pdqs.errors import DomainError, RowError
 from pdqs.types import Column, Floats, Integers
 
 LARGEST_DOMAIN = 2**31
+KINDS = ("binary", "categories", "grid")
 
 
 @final
@@ -35,6 +36,33 @@ class Domain:
     step: float = 1.0
     size: int = 2
 
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise DomainError(f"a domain is one of {', '.join(KINDS)}, got {shown(self.kind)}")
+        plain = {
+            "labels": _plain_labels(self.labels),
+            "start": number(self.start, "the start of a grid", DomainError),
+            "step": number(self.step, "the step of a grid", DomainError),
+            "size": whole(self.size, "the size of a domain", DomainError),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        if self.size < 2:
+            raise DomainError(f"a domain needs at least 2 values, got {max(self.size, 0)}")
+        if self.size > LARGEST_DOMAIN:
+            raise DomainError(f"a domain of {self.size:.3g} values is too large: at most {LARGEST_DOMAIN:,}")
+        if self.step <= 0:
+            raise DomainError(f"a grid needs a step above 0, got {self.step}")
+        if len(self.labels) != (self.size if self.kind == "categories" else 0):
+            raise DomainError(f"a domain of {self.size} {self.kind} values cannot have {len(self.labels)} labels")
+        if self.kind != "grid" and (self.start, self.step) != (0.0, 1.0):
+            raise DomainError(f"only a grid has a start and a step, not {self.kind} values")
+        if self.kind == "binary" and self.size != 2:
+            raise DomainError(f"a binary domain has 2 values, got {self.size}")
+
     @staticmethod
     def binary() -> Domain:
         """The answers 0 and 1 to a predicate; True and False are taken too."""
@@ -42,22 +70,25 @@ class Domain:
 
     @staticmethod
     def categories(labels: Sequence[Hashable]) -> Domain:
-        """Unordered labels, at least two and all different."""
-        given = tuple(labels)
+        """Labels (texts or numbers) without an order of their own, at least two and all different.
+
+        >>> Domain.categories("abc")
+        Traceback (most recent call last):
+            ...
+        pdqs.errors.DomainError: categories need a list of labels, got 'abc'
+        """
+        given = _plain_labels(labels)
         if len(given) < 2:
             raise DomainError(f"a domain needs at least 2 categories, got {len(given)}")
-        seen: set[Hashable] = set()
-        for position, label in enumerate(given, start=1):
-            if label in seen:
-                raise DomainError(f"category {position} repeats {label!r}")
-            seen.add(label)
         return Domain(kind="categories", labels=given, size=len(given))
 
     @staticmethod
     def grid(start: float, stop: float, step: float) -> Domain:
         """The numbers start, start + step, ..., stop (stop included)."""
-        if not all(math.isfinite(x) for x in (start, stop, step)):
-            raise DomainError(f"a grid needs finite numbers, got start={start}, stop={stop}, step={step}")
+        start, stop, step = (
+            number(x, f"the {name} of a grid", DomainError)
+            for x, name in ((start, "start"), (stop, "stop"), (step, "step"))
+        )
         if step <= 0:
             raise DomainError(f"a grid needs a step above 0, got {step}")
         steps = (stop - start) / step
@@ -65,10 +96,7 @@ class Domain:
             raise DomainError(f"a grid of {steps:.3g} values is too large: at most {LARGEST_DOMAIN:,}")
         if abs(steps - round(steps)) > 1e-6:
             raise DomainError(f"stop={stop} is not a whole number of steps of {step} after start={start}")
-        size = round(steps) + 1
-        if size < 2:
-            raise DomainError(f"a domain needs at least 2 values, got {max(size, 0)}")
-        return Domain(kind="grid", start=float(start), step=float(step), size=size)
+        return Domain(kind="grid", start=start, step=step, size=round(steps) + 1)
 
     @property
     def ordered(self) -> bool:
@@ -137,3 +165,27 @@ class Domain:
             return shown + (f", ... {self.size} in all" if self.size > 5 else "")
         stop = self.start + self.step * (self.size - 1)
         return f"{self.start:g} to {stop:g} by {self.step:g}"
+
+
+def _plain_labels(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """Labels as plain texts and numbers; those that are equal (1, 1.0 and True) become one and the same."""
+    if isinstance(labels, str | bytes | set | frozenset) or not isinstance(labels, Iterable):
+        raise DomainError(f"categories need a list of labels, got {shown(labels)}")
+    plain: dict[Hashable, int] = {}
+    for position, given in enumerate(labels, start=1):
+        label = _plain_label(given, position)
+        if label in plain:
+            raise DomainError(f"category {position} repeats {label!r}")
+        plain[label] = position
+    return tuple(plain)
+
+
+def _plain_label(label: Hashable, position: int) -> Hashable:
+    if isinstance(label, str):
+        return text(label, f"category {position}", DomainError)
+    if isinstance(label, bool | int | np.bool_ | np.integer):
+        return int(label)
+    if not isinstance(label, float | np.floating):
+        raise DomainError(f"category {position} must be a text or a number, got {shown(label)}")
+    plain = number(label, f"category {position}", DomainError)
+    return int(plain) if plain.is_integer() else plain

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, final, runtime_checkable
 
+from pdqs.checks import number, shown, text
 from pdqs.domain import Domain
 from pdqs.errors import TermsError
 
@@ -20,6 +21,9 @@ class Question:
 
     domain: Domain
     text: str = ""
+
+    def __post_init__(self) -> None:
+        _keep_plain(self, "a question")
 
 
 @runtime_checkable
@@ -44,6 +48,9 @@ class Count:
     text: str = ""
     kind: ClassVar[str] = "count"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", text(self.text, "the text of a count"))
+
     @property
     def question(self) -> Question:
         return Question(domain=Domain.binary(), text=self.text)
@@ -60,7 +67,9 @@ class Quantile:
     kind: ClassVar[str] = "quantile"
 
     def __post_init__(self) -> None:
+        _keep_plain(self, "a quantile")
         _refuse_unordered(self.domain, "a quantile")
+        object.__setattr__(self, "p", number(self.p, "the p of a quantile (0 < p < 1)"))
         if not 0 < self.p < 1:
             raise TermsError(f"a quantile needs 0 < p < 1, got {self.p}")
 
@@ -80,6 +89,7 @@ class Median:
     p: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
+        _keep_plain(self, "a median")
         _refuse_unordered(self.domain, "a median")
 
     @property
@@ -97,6 +107,7 @@ class Mean:
     kind: ClassVar[str] = "mean"
 
     def __post_init__(self) -> None:
+        _keep_plain(self, "a mean")
         _refuse_unordered(self.domain, "a mean")
 
     @property
@@ -113,9 +124,25 @@ class Histogram:
     text: str = ""
     kind: ClassVar[str] = "histogram"
 
+    def __post_init__(self) -> None:
+        _keep_plain(self, "a histogram")
+
     @property
     def question(self) -> Question:
         return Question(domain=self.domain, text=self.text)
+
+
+KINDS = (Count, Median, Quantile, Mean, Histogram)
+"""Every query there is: an estimate is known for these and no others."""
+
+
+def _keep_plain(asked: Question | Quantile | Median | Mean | Histogram, what: str) -> None:
+    """A domain that is one, and a text that is plain."""
+    if not isinstance(asked.domain, Domain):
+        raise TermsError(
+            f"{what} needs a domain, such as Domain.grid(0, 9, 1), as its first argument, got {shown(asked.domain)}"
+        )
+    object.__setattr__(asked, "text", text(asked.text, f"the text of {what}"))
 
 
 def _refuse_unordered(domain: Domain, what: str) -> None:

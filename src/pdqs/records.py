@@ -1,4 +1,4 @@
-"""Offers and reports as files: what `pdqs clear` writes and `pdqs answer` reads."""
+"""Terms, offers and reports as files: what `pdqs clear` writes, and `pdqs answer` and `pdqs audit` read."""
 
 from __future__ import annotations
 
@@ -8,18 +8,30 @@ from typing import Any
 
 import numpy as np
 
+from pdqs.canonical import Kinds
 from pdqs.domain import Domain
-from pdqs.errors import InputError, RowError
+from pdqs.errors import FileError, InputError, PdqsError, RowError, TermsError
 from pdqs.files import amounts, naming, read_table
 from pdqs.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT
 from pdqs.offers import Offers
 from pdqs.privacy import Q_UNITS, epsilon_upper
 from pdqs.randomiser import Reports, received
+from pdqs.terms import Terms
 from pdqs.trade import Trade
 from pdqs.types import Booleans, Floats
 
 OFFER_COLUMNS = ("owner", "bid", "q", "epsilon", "payment")
 REPORT_COLUMNS = ("owner", "report")
+
+
+def read_terms(path: Path, also: Kinds) -> Terms:
+    """The terms of a file, or one sentence that names the file and what is wrong in it; ``also`` as `Terms.read`."""
+    try:
+        return Terms.read(path.read_text(encoding="utf-8"), also)
+    except (OSError, UnicodeDecodeError) as fault:
+        raise FileError(f"cannot read {path}: {getattr(fault, 'strerror', None) or fault}") from None
+    except PdqsError as fault:
+        raise TermsError(f"{path}: {fault}") from None
 
 
 def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[Any]]:

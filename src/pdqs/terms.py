@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
 
 from pdqs import rules
+from pdqs.canonical import Kinds, is_frozen, plain_of, plain_terms, read_fields, written
+from pdqs.checks import number, shown
 from pdqs.errors import RuleError, TermsError
 from pdqs.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
 from pdqs.priors import Prior, Uniform
-from pdqs.privacy import Q_UNITS, Contract, cap_q, contract_named
-from pdqs.query import Query, Question
+from pdqs.privacy import CONTRACTS, Q_UNITS, Contract, cap_q, contract_named
+from pdqs.query import KINDS, Query, Question
 from pdqs.rules import Rule, Setting
 from pdqs.rules.base import DEFAULT_EPSILON_MAX
 
@@ -30,8 +32,8 @@ ESTIMATORS = ("naive", "weighted", "unbiased", "shrunk")
 class Terms:
     """The terms of one round of private data trading.
 
-    ``rule`` is a name or any object with ``q(bids, scale)``. ``prior`` is what optimal and robust believe of bids
-    (uniform on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use.
+    ``rule`` is a name or a frozen dataclass with ``q(bids, scale)``. ``prior`` is what optimal and robust believe of
+    bids (uniform on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use.
     ``priced_as_binary`` prices a k-valued report as if k were 2, as the paper does; the eps in the offers is the true
     one all the same.
 
@@ -54,19 +56,27 @@ class Terms:
     priced_as_binary: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.query, Query):
-            raise TermsError(f"query must be Count(), Median(domain), ..., got {self.query!r}")
-        _refuse_number("budget", self.budget, least=0.0)
-        _refuse_range(self.bid_range)
+        if not isinstance(self.query, KINDS):
+            names = ", ".join(kind.__name__ for kind in KINDS)
+            raise TermsError(f"query must be Count(), Median(domain), ... (one of {names}), got {shown(self.query)}")
+        for name, plain in {
+            "budget": _at_least("budget", self.budget, 0.0),
+            "bid_range": _plain_range(self.bid_range),
+            "epsilon_max": _at_least("epsilon_max", self.epsilon_max, 1e-9),
+            "scale": None if self.scale is None else number(self.scale, "scale"),
+        }.items():
+            object.__setattr__(self, name, plain)
         _refuse_unknown("clearing", self.clearing, CLEARINGS)
         _refuse_unknown("estimator", self.estimator, ESTIMATORS)
-        contract_named(self.contract)
-        _refuse_number("epsilon_max", self.epsilon_max, least=1e-9)
+        _refuse_unknown("contract", self.contract, tuple(sorted(CONTRACTS)))
         if self.scale is not None and not self.scale > 0:
             raise TermsError(f"scale must be above 0, got {self.scale}")
+        if not isinstance(self.priced_as_binary, bool):
+            raise TermsError(f"priced_as_binary must be True or False, got {shown(self.priced_as_binary)}")
         if self.q_max > 1.0 - 1.0 / Q_UNITS:
             raise TermsError(f"epsilon_max {self.epsilon_max:g} gives a q_max of 1: the report would be the bare value")
         self._refuse_bad_rule()
+        self._refuse_bad_prior()
         budget_micros(self.budget)
         dearest = self.dearest_payment * MICROS_PER_UNIT
         if dearest > LARGEST_PAYMENT_MICROS:
@@ -75,12 +85,24 @@ class Terms:
     def _refuse_bad_rule(self) -> None:
         if isinstance(self.rule, str):
             rules.named(self.rule)
-        elif not isinstance(self.rule, Rule):
-            raise RuleError(f"rule must be a name or have q(bids, scale), got {self.rule!r}")
-        try:
-            hash(self.rule)
-        except TypeError:
-            raise RuleError(f"rule {self.rule_name} can change: make it frozen, e.g. @dataclass(frozen=True)") from None
+            return
+        if isinstance(self.rule, type) or not isinstance(self.rule, Rule):
+            meant = ": pass its .rule" if rules.has_field(self.rule, "rule") else ""
+            raise RuleError(f"rule must be a name or have q(bids, scale), got {shown(self.rule)}{meant}")
+        if not is_frozen(self.rule):
+            raise RuleError(f"rule {self.rule_name} can change: make it frozen, with @dataclass(frozen=True)")
+        plain_of(self.rule, "rule", RuleError)
+        _refuse_unhashable("rule", self.rule, RuleError)
+
+    def _refuse_bad_prior(self) -> None:
+        if self.prior is None:
+            return
+        if isinstance(self.prior, type) or not isinstance(self.prior, Prior):
+            raise TermsError(f"prior must be Uniform(...), TruncatedNormal(...) or fit(bids), got {shown(self.prior)}")
+        if not is_frozen(self.prior):
+            raise TermsError("the prior can change: make it frozen, with @dataclass(frozen=True)")
+        plain_of(self.prior, "prior")
+        _refuse_unhashable("prior", self.prior, TermsError)
 
     @property
     def question(self) -> Question:
@@ -148,7 +170,23 @@ class Terms:
 
     def canonical(self) -> str:
         """The terms as JSON with sorted keys: two parties with the same terms write the same bytes."""
-        return json.dumps(_plain(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return written(plain_terms(self))
+
+    @staticmethod
+    def read(form: str | dict[str, Any], also: Kinds = MappingProxyType({})) -> Terms:
+        """Terms from their canonical form, as text or as the object it holds; what is left out is as usual.
+
+        ``also`` holds kinds of rules and priors that are not the core's own, such as ``pdqs.neural.KINDS``.
+
+        >>> terms = Terms.read({"query": "count", "budget": 20, "rule": "linear"})
+        >>> Terms.read(terms.canonical()) == terms
+        True
+        """
+        try:
+            plain = json.loads(form) if isinstance(form, str) else form
+        except json.JSONDecodeError as fault:
+            raise TermsError(f"this is not JSON: {fault}") from None
+        return Terms(**read_fields(plain, [field.name for field in dataclasses.fields(Terms)], also))
 
     @property
     def hash(self) -> str:
@@ -161,36 +199,34 @@ class Terms:
         return hashlib.sha256(self.canonical().encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    """Dataclasses as objects with their kind, numbers as they are, the rest by name."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "setting"}
-        return {"is": getattr(value, "kind", None) or getattr(value, "name", None) or type(value).__name__, **fields}
-    if isinstance(value, bool | int | str) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+def _at_least(name: str, value: float, least: float) -> float:
+    plain = number(value, name)
+    if plain < least:
+        raise TermsError(f"{name} must be a finite number of at least {least:g}, got {plain:g}")
+    return plain
 
 
-def _refuse_number(name: str, value: float, *, least: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-        raise TermsError(f"{name} must be a number, got {value!r}")
-    if not math.isfinite(value) or value < least:
-        raise TermsError(f"{name} must be a finite number of at least {least:g}, got {value}")
-
-
-def _refuse_range(bid_range: tuple[float, float]) -> None:
+def _plain_range(bid_range: tuple[float, float]) -> tuple[float, float]:
     try:
-        low, high = map(float, bid_range)
+        low, high = bid_range
     except (TypeError, ValueError):
-        raise TermsError(f"bid_range must be (low, high), got {bid_range!r}") from None
-    if not (math.isfinite(low) and math.isfinite(high) and 0 <= low < high):
+        raise TermsError(f"bid_range must be (low, high), got {shown(bid_range)}") from None
+    low, high = (
+        number(end, f"bid_range needs 0 <= low < high, both finite: its {name}")
+        for end, name in ((low, "low"), (high, "high"))
+    )
+    if not 0 <= low < high:
         raise TermsError(f"bid_range needs 0 <= low < high, both finite, got {low:g} to {high:g}")
+    return low, high
 
 
 def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise TermsError(f"unknown {name} {value!r}: choose one of {', '.join(known)}")
+    if not isinstance(value, str) or value not in known:
+        raise TermsError(f"unknown {name} {shown(value)}: choose one of {', '.join(known)}")
+
+
+def _refuse_unhashable(what: str, value: Rule | Prior, error: type[TermsError]) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise error(f"the {what} can change: all that it holds must be frozen") from None

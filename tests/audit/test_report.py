@@ -11,7 +11,6 @@ import pytest
 
 import pdqs
 from pdqs.audit.certificate import certificate_html
-from pdqs.audit.reading import terms_of
 from pdqs.audit.report import claims, comparison
 from pdqs.cli import main
 
@@ -124,7 +123,7 @@ def test_a_certificate_of_a_kept_promise_does_not_cry_wolf(fairquery):
     ids=["sound", "logarithmic", "quantile", "priors"],
 )
 def test_terms_read_back_from_their_canonical_form_are_the_same_terms(terms):
-    assert terms_of(json.loads(terms.canonical())).hash == terms.hash
+    assert pdqs.Terms.read(terms.canonical()).hash == terms.hash
 
 
 def audited(capsys, *words):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -91,6 +93,7 @@ def test_an_open_curve_may_be_fixed_at_a_scale():
 
 
 def test_a_rule_that_reads_the_market_is_shown_the_bids():
+    @dataclass(frozen=True)
     class Reader:
         def q(self, bids, scale):
             return np.where(bids < scale, 0.5, 0.0)

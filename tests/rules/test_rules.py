@@ -107,16 +107,19 @@ def test_the_printed_curves_are_the_papers():
     assert rules.Logarithmic(8.0, 0.1, 0.9).q(bids, np.inf) == pytest.approx(0.1)
 
 
+@dataclass(frozen=True)
 class Rising:
     def q(self, bids, scale):
         return np.where(bids > 0.5, 0.6, 0.2) * min(scale, 1.0)
 
 
+@dataclass(frozen=True)
 class Shrinking:
     def q(self, bids, scale):
         return np.full(bids.size, 1.0 / (1.0 + scale))
 
 
+@dataclass(frozen=True)
 class Overflowing:
     def q(self, bids, scale):
         return np.full(bids.size, 1.5 + scale)
@@ -135,6 +138,7 @@ def test_a_rule_that_is_no_rule_is_refused_with_the_bids_where_it_breaks(rule, s
         pdqs.clear([0.2, 0.4], pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=rule))
 
 
+@dataclass(frozen=True)
 class Bump:
     """Falls everywhere but on a thousandth of the range that the check's grid of bids may step over."""
 

@@ -101,15 +101,16 @@ def _audited(work: tuple[str, Terms, dict[str, Any]]) -> AuditReport:
 
 def _subject(what: str, options: TermsOptions, owners: int) -> tuple[str, Terms]:
     """The name and the terms that a word stands for; the other options change them."""
-    from pdqs.audit.reading import read_terms
     from pdqs.cli.options import parse_pair
     from pdqs.errors import TermsError
+    from pdqs.neural import KINDS
+    from pdqs.records import read_terms
 
     if what.endswith(".json"):
         said = [f.name for f in dataclasses.fields(options) if getattr(options, f.name) != f.default]
         if said:
             raise TermsError(f"{what} has its own terms: --{said[0].replace('_', '-')} does not go with it")
-        return Path(what).name, read_terms(Path(what))
+        return Path(what).name, read_terms(Path(what), KINDS)
     budget = BUDGET_EACH * owners * parse_pair(options.bid_range)[1]
     if what == "npqm":
         return _npqm(options, owners, budget)

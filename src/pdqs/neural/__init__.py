@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pdqs.neural.training import Moment, Saved, Trained
 
 __all__ = [
+    "KINDS",
     "PRINTED",
     "RELEASED",
     "Checkpoint",
@@ -60,6 +61,10 @@ __all__ = [
     "save_training",
     "train",
 ]
+
+KINDS: dict[str, Any] = {Learned.name: Learned, Logistic.name: Logistic, LearnedPrice.__name__: LearnedPrice}
+"""What `Terms.read` can read of learned rules. NPQM is not among them: its form holds a digest in place of its weights,
+which are read from their own file, with :func:`load`."""
 
 _NEED_JAX = {"Moment": "training", "Saved": "training", "Trained": "training"}
 

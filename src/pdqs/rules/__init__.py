@@ -1,9 +1,11 @@
 """Rules: families of allocation curves q(b; s), one file each (section 3 of docs/theory).
 
-Write your own in ten lines: any object with ``q(bids, scale)`` that falls in the bid and grows with the scale.
+Write your own in ten lines: a frozen dataclass with ``q(bids, scale)`` that falls in the bid and grows with the scale.
+Its fields (numbers, texts, tuples) are its figures, and part of the hash of the terms.
 
->>> import numpy as np, pdqs
->>> class Halving:
+>>> import dataclasses, numpy as np, pdqs
+>>> @dataclasses.dataclass(frozen=True)
+... class Halving:
 ...     name = "halving"
 ...     def q(self, bids, scale):
 ...         return np.where(bids < scale, 0.5 ** (1 + 4 * bids), 0.0)
