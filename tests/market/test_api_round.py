@@ -33,13 +33,13 @@ def operator(database_url: str, clock: FakeClock) -> Iterator[MarketClient]:
 
 
 def _enter(operator: MarketClient, role: str, name: str) -> MarketClient:
-    return MarketClient.enter(str(operator._http.base_url), operator.invite(role, name).code)  # type: ignore[arg-type]
+    return MarketClient.enter(operator.address, operator.invite(role, name).code)  # type: ignore[arg-type]
 
 
 def test_a_round_over_http_ends_with_an_answer_and_balances_that_add_up(
     operator: MarketClient, clock: FakeClock, tmp_path: Path
 ) -> None:
-    address = str(operator._http.base_url).rstrip("/")
+    address = operator.address.rstrip("/")
     with _enter(operator, "consumer", "consumer") as consumer:
         operator.deposit(consumer.me().user.user_id, 30_000_000)
         found = consumer.open(consumer.draft(plan()).round_id)
@@ -74,7 +74,7 @@ def test_a_round_over_http_ends_with_an_answer_and_balances_that_add_up(
 
 def test_a_code_works_once_and_a_new_token_voids_the_old(operator: MarketClient) -> None:
     invitation = operator.invite("owner", "someone")
-    address = str(operator._http.base_url)
+    address = operator.address
     with MarketClient.enter(address, invitation.code) as first:
         assert first.me().user.name == "someone"
         with pytest.raises(UnauthorizedError, match="one-time code"):

@@ -27,6 +27,7 @@ from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import QueryMessage
+from pdqs.protocol.problems import MarketError
 
 # 73,459 is the value of code 459 in a domain that starts at 73,000: neither shows up by accident.
 CANARY = 73_459
@@ -143,8 +144,9 @@ def test_the_search_finds_a_value_that_leaks(
 ) -> None:
     town, client, tap = round_with_canary
     _reported(town, client, tmp_path, CANARY)
-    leak = json.dumps({"value": CANARY, "coin": 0})
-    client._http.put("/v1/rounds/r_000000000000000000000000/report", content=leak)  # a device that tells all
+    leak = json.dumps({"value": CANARY, "coin": 0}).encode()
+    with pytest.raises(MarketError):
+        client.send_report("r_000000000000000000000000", leak)  # a device that tells all
     haystack = _everything(tmp_path, tap, caplog)
     assert _traces(haystack, CANARY) == [str(CANARY)]
     assert b"coin" in haystack

@@ -59,7 +59,7 @@ def enrol(
         with OwnerClient(market) as client:
             token = client.redeem(code)
         with OwnerClient(market, token) as client:
-            account = client.account()
+            account = client.account().user
         ledger.enrol(market, account.name, token)
     print(f"Enrolled in {market} as {account.name}.")
 

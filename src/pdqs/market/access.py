@@ -17,7 +17,7 @@ from pdqs.market.context import Market
 from pdqs.market.schema import codes, sessions, users
 from pdqs.market.sql import put
 from pdqs.protocol.market_messages import Role, Token, User
-from pdqs.protocol.problems import ForbiddenError, UnauthorizedError
+from pdqs.protocol.problems import ForbiddenError, ProblemType, UnauthorizedError
 
 COOKIE = "pdqs_session"
 _HOUR_MS = 3_600_000
@@ -44,7 +44,7 @@ def hashed(secret: str) -> str:
 def require(actor: User, *roles: Role) -> None:
     """Refuse a caller whose role is none of these."""
     if actor.role not in roles:
-        raise ForbiddenError("wrong-role", f"this is for {' or '.join(roles)}, and you are {actor.role}")
+        raise ForbiddenError(ProblemType.WRONG_ROLE, f"this is for {' or '.join(roles)}, and you are {actor.role}")
 
 
 def user_from(row: Any) -> User:
@@ -100,7 +100,7 @@ def session_of(market: Market, cookie: str) -> Session:
             .where(sessions.c.cookie_hash == hashed(cookie))
         ).one_or_none()
     if row is None or row.expires_at_ms <= market.clock():
-        raise UnauthorizedError("no-session", "sign in first: the session is unknown or has run out")
+        raise UnauthorizedError(ProblemType.NO_SESSION, "sign in first: the session is unknown or has run out")
     return Session(user=user_from(row), cookie=cookie, csrf_token=csrf_token(cookie), expires_at_ms=row.expires_at_ms)
 
 
@@ -123,7 +123,7 @@ def user_of_token(market: Market, token: str) -> User:
     with market.store.look() as connection:
         row = connection.execute(_BY_TOKEN, {"token_hash": digest}).one_or_none()
     if row is None:
-        raise UnauthorizedError("bad-token", "the bearer token is unknown or has been replaced")
+        raise UnauthorizedError(ProblemType.BAD_TOKEN, "the bearer token is unknown or has been replaced")
     if len(market.callers) >= _REMEMBERED:
         market.callers.clear()
     user = user_from(row)
@@ -139,7 +139,7 @@ def csrf_token(cookie: str) -> str:
 def check_csrf(session: Session, given: str) -> None:
     """Refuse a request that another site made in the user's name."""
     if not hmac.compare_digest(session.csrf_token.encode(), given.encode()):
-        raise ForbiddenError("bad-csrf-token", "the form has run out: reload the page and try again")
+        raise ForbiddenError(ProblemType.BAD_CSRF_TOKEN, "the form has run out: reload the page and try again")
 
 
 _BY_TOKEN = select(users).where(users.c.token_hash == bindparam("token_hash"))
@@ -152,7 +152,9 @@ def _redeemed(market: Market, connection: Connection, code: str) -> User:
         .returning(codes.c.user_id)
     ).one_or_none()
     if row is None:
-        raise UnauthorizedError("bad-code", "the one-time code is unknown, used or has run out: ask for another")
+        raise UnauthorizedError(
+            ProblemType.BAD_CODE, "the one-time code is unknown, used or has run out: ask for another"
+        )
     return user_from(connection.execute(select(users).where(users.c.user_id == row.user_id)).one())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from sqlalchemy import func, select
 from starlette.exceptions import HTTPException
@@ -25,8 +25,8 @@ from pdqs.market.observe import Metrics, Observer, log, where
 from pdqs.market.schema import rounds
 from pdqs.market.settings import Settings
 from pdqs.market.store import open_store
-from pdqs.protocol.market_messages import Health, Problem
-from pdqs.protocol.problems import MarketError
+from pdqs.protocol.market_messages import Health
+from pdqs.protocol.problems import PROBLEM_JSON, MarketError, ProblemType, problem_json
 
 DEFAULTS = Settings()
 
@@ -82,11 +82,11 @@ def keep_deadlines(market: Market, metrics: Metrics) -> None:
         log("advance-failed", kind=type(fault).__name__, where=where(fault))
 
 
-def problem(status: int, type_: str, title: str, detail: str) -> JSONResponse:
+def problem(status: int, type_: ProblemType, title: str, detail: str) -> Response:
     """An error of the one shape."""
-    body = Problem(type=type_, title=title, status=status, detail=detail).model_dump()
     headers = {"www-authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(body, status_code=status, media_type="application/problem+json", headers=headers)
+    body = problem_json(status, type_, title, detail)
+    return Response(body, status_code=status, media_type=PROBLEM_JSON, headers=headers)
 
 
 def _add_faults(app: FastAPI) -> None:
@@ -98,12 +98,12 @@ def _add_faults(app: FastAPI) -> None:
     async def bad_request(_request: Request, fault: RequestValidationError) -> Response:
         # Where and why, but not what: an answer may end in someone's log, and a bid is nobody else's business.
         found = [f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors()[:5]]
-        return problem(422, "invalid", "Unprocessable", "; ".join(found))
+        return problem(422, ProblemType.INVALID, "Unprocessable", "; ".join(found))
 
     @app.exception_handler(HTTPException)
     async def framework_fault(_request: Request, fault: HTTPException) -> Response:
         phrase = HTTPStatus(fault.status_code).phrase
-        answer = problem(fault.status_code, phrase.lower().replace(" ", "-"), phrase, str(fault.detail))
+        answer = problem(fault.status_code, ProblemType.of_status(fault.status_code), phrase, str(fault.detail))
         answer.headers.update(fault.headers or {})
         return answer
 

@@ -19,7 +19,7 @@ from pdqs.market.sql import insert_new
 from pdqs.market.views import plan_of
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt
 from pdqs.protocol.market_messages import User
-from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, UnprocessableError
+from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 
 _REMEMBERED = 10_000
 
@@ -36,9 +36,9 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceip
             return bid_receipt(round_id, promise.terms_hash, bid.bid_micros, now)
         kept = _own(connection, bids, round_id, actor)  # acknowledged before, by this request's twin or long ago
     if kept is None:
-        raise refusal or ConflictError("bids-closed", "bids in this round are closed")
+        raise refusal or ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed")
     if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
-        raise ConflictError("bid-stands", "your bid in this round stands and cannot be changed")
+        raise ConflictError(ProblemType.BID_STANDS, "your bid in this round stands and cannot be changed")
     return bid_receipt(round_id, promise.terms_hash, kept.bid_micros, kept.placed_at_ms)
 
 
@@ -49,7 +49,7 @@ def submit_report(market: Market, actor: User, round_id: str, report: Report) ->
         row = _round_for_owner(connection, round_id)
         offer = _own(connection, offers, round_id, actor)
         if offer is None or offer.q_numerator == 0:
-            raise ConflictError("no-offer", "there is no offer to you in this round")
+            raise ConflictError(ProblemType.NO_OFFER, "there is no offer to you in this round")
         now = market.clock()
         kept = _own(connection, reports, round_id, actor)
         if kept is None:
@@ -59,7 +59,9 @@ def submit_report(market: Market, actor: User, round_id: str, report: Report) ->
                 return report_receipt(row, report.code, now, offer.payment_micros)
             kept = _own(connection, reports, round_id, actor)
         if (kept.code, row.terms_hash) != (report.code, report.terms_hash):
-            raise ConflictError("report-stands", "your report in this round stands: resend the same, never draw again")
+            raise ConflictError(
+                ProblemType.REPORT_STANDS, "your report in this round stands: resend the same, never draw again"
+            )
         return report_receipt(row, kept.code, kept.received_at_ms, offer.payment_micros)
 
 
@@ -86,7 +88,7 @@ def _promise(market: Market, round_id: str) -> Promise:
         with market.store.look() as connection:
             row = connection.execute(select(rounds).where(rounds.c.round_id == round_id)).one_or_none()
         if row is None or row.terms_hash is None:
-            raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
+            raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
         low, high = plan_of(row).bid_low_micros, plan_of(row).bid_high_micros
         known = Promise(terms_hash=row.terms_hash, bid_low_micros=low, bid_high_micros=high)
         if len(market.promises) >= _REMEMBERED:
@@ -98,10 +100,12 @@ def _promise(market: Market, round_id: str) -> Promise:
 def _bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
     """What is wrong with a bid whatever the hour, or nothing."""
     if bid.terms_hash != promise.terms_hash:
-        return ConflictError("other-terms", "the bid is for other terms than this round's")
+        return ConflictError(ProblemType.OTHER_TERMS, "the bid is for other terms than this round's")
     low, high = promise.bid_low_micros, promise.bid_high_micros
     if not low <= bid.bid_micros <= high:
-        return UnprocessableError("bid-out-of-range", f"bids in this round lie from {low} to {high} micro-units")
+        return UnprocessableError(
+            ProblemType.BID_OUT_OF_RANGE, f"bids in this round lie from {low} to {high} micro-units"
+        )
     return None
 
 
@@ -127,19 +131,19 @@ def _keep_statement(dialect: str) -> Any:
 
 def _refuse_report(row: Any, report: Report, now: int) -> None:
     if row.state != "reporting" or now >= row.reports_close_at_ms:
-        raise ConflictError("reports-closed", "reports in this round are closed")
+        raise ConflictError(ProblemType.REPORTS_CLOSED, "reports in this round are closed")
     if report.terms_hash != row.terms_hash:
-        raise ConflictError("other-terms", "the report is for other terms than this round's")
+        raise ConflictError(ProblemType.OTHER_TERMS, "the report is for other terms than this round's")
     size = plan_of(row).query.domain.domain().size
     if report.code >= size:
-        raise UnprocessableError("code-out-of-range", f"codes in this round lie from 0 to {size - 1}")
+        raise UnprocessableError(ProblemType.CODE_OUT_OF_RANGE, f"codes in this round lie from 0 to {size - 1}")
 
 
 def _round_for_owner(connection: Connection, round_id: str) -> Any:
     """A round that owners can see, held so that it cannot be cleared or settled meanwhile."""
     row = connection.execute(_HELD, {"wanted": round_id}).one_or_none()
     if row is None or row.terms_hash is None:
-        raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
+        raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
     return row
 
 

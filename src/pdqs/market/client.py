@@ -10,12 +10,10 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Self, TypeVar, final
+from typing import Self, final
 
 import httpx
-from pydantic import ValidationError
 
-from pdqs.protocol import problems as errors
 from pdqs.protocol.device_messages import Bid, BidReceipt, Message, Offer, Report, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
     AnswerMessage,
@@ -39,23 +37,7 @@ from pdqs.protocol.market_messages import (
     TrialBalance,
     UserPage,
 )
-from pdqs.protocol.problems import MarketError
-
-Answer = TypeVar("Answer", bound=Message)
-
-_ATTEMPTS = 5
-_PATIENCE = frozenset({429, 502, 503, 504})
-_ERRORS: dict[int, type[MarketError]] = {
-    kind.status: kind
-    for kind in (
-        errors.UnauthorizedError,
-        errors.ForbiddenError,
-        errors.NotFoundError,
-        errors.ConflictError,
-        errors.UnprocessableError,
-        errors.TooManyRequestsError,
-    )
-}
+from pdqs.protocol.transport import Answer, Transport
 
 
 @final
@@ -73,9 +55,7 @@ class MarketClient:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=address, headers=headers, timeout=60.0, transport=transport)
-        self._sleep = sleep
+        self._line = Transport(address, token, transport=transport, sleep=sleep)
 
     @staticmethod
     def enter(address: str, code: str) -> MarketClient:
@@ -91,17 +71,22 @@ class MarketClient:
 
     def close(self) -> None:
         """Let go of the connection."""
-        self._http.close()
+        self._line.close()
+
+    @property
+    def address(self) -> str:
+        """Where the market is."""
+        return self._line.address
 
     # People
 
     def redeem(self, code: str) -> Token:
         """Exchange a one-time code for a token. Sent once: a code is good once."""
-        return self._ask(Token, "POST", "/v1/tokens", json={"code": code}, attempts=1)
+        return self._line.redeem(code)
 
     def me(self) -> Me:
         """Who the market takes the caller for."""
-        return self._ask(Me, "GET", "/v1/me")
+        return self._line.ask(Me, "GET", "/v1/me")
 
     def invite(self, role: Role, name: str, *, key: str = "") -> Invitation:
         """Let someone in."""
@@ -109,11 +94,11 @@ class MarketClient:
 
     def renew_code(self, user_id: str) -> Invitation:
         """A fresh one-time code."""
-        return self._ask(Invitation, "POST", f"/v1/users/{user_id}/code")
+        return self._line.ask(Invitation, "POST", f"/v1/users/{user_id}/code")
 
     def users(self, after: str | None = None, limit: int = 50) -> UserPage:
         """A page of users."""
-        return self._ask(UserPage, "GET", "/v1/users", params=_page(after, limit))
+        return self._line.ask(UserPage, "GET", "/v1/users", params=_page(after, limit))
 
     # Money
 
@@ -129,21 +114,21 @@ class MarketClient:
 
     def statement(self, after: str | None = None, limit: int = 50) -> Statement:
         """A page of the caller's postings."""
-        return self._ask(Statement, "GET", "/v1/statement", params=_page(after, limit))
+        return self._line.ask(Statement, "GET", "/v1/statement", params=_page(after, limit))
 
     def payables(self, after: str | None = None, limit: int = 50) -> PayablePage:
         """A page of owners with money to come."""
-        return self._ask(PayablePage, "GET", "/v1/payables", params=_page(after, limit))
+        return self._line.ask(PayablePage, "GET", "/v1/payables", params=_page(after, limit))
 
     def trial_balance(self) -> TrialBalance:
         """The books."""
-        return self._ask(TrialBalance, "GET", "/v1/trial-balance")
+        return self._line.ask(TrialBalance, "GET", "/v1/trial-balance")
 
     # Rounds
 
     def forecast(self, request: ForecastRequest) -> Forecast:
         """What a plan would buy."""
-        return self._ask(Forecast, "POST", "/v1/forecast", json=request.model_dump())
+        return self._line.ask(Forecast, "POST", "/v1/forecast", body=request)
 
     def draft(self, plan: RoundPlan, *, key: str = "") -> Round:
         """Draft a round."""
@@ -152,7 +137,7 @@ class MarketClient:
     def rounds(self, state: RoundState | None = None, after: str | None = None, limit: int = 50) -> RoundPage:
         """A page of rounds."""
         wanted = {"state": state} if state else {}
-        return self._ask(RoundPage, "GET", "/v1/rounds", params={**_page(after, limit), **wanted})
+        return self._line.ask(RoundPage, "GET", "/v1/rounds", params={**_page(after, limit), **wanted})
 
     def all_rounds(self) -> Iterator[Round]:
         """Every round, newest first."""
@@ -164,107 +149,65 @@ class MarketClient:
 
     def round(self, round_id: str) -> Round:
         """One round."""
-        return self._ask(Round, "GET", f"/v1/rounds/{round_id}")
+        return self._line.ask(Round, "GET", f"/v1/rounds/{round_id}")
 
     def open(self, round_id: str) -> Round:
         """Open a round for bids."""
-        return self._ask(Round, "POST", f"/v1/rounds/{round_id}/open")
+        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/open")
 
     def clear(self, round_id: str) -> Round:
         """Turn bids into offers."""
-        return self._ask(Round, "POST", f"/v1/rounds/{round_id}/clear")
+        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/clear")
 
     def settle(self, round_id: str) -> Round:
         """Answer and pay."""
-        return self._ask(Round, "POST", f"/v1/rounds/{round_id}/settle")
+        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/settle")
 
     def cancel(self, round_id: str) -> Round:
         """Call a round off."""
-        return self._ask(Round, "POST", f"/v1/rounds/{round_id}/cancel")
+        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/cancel")
 
     def answer(self, round_id: str) -> AnswerMessage:
         """What a round found."""
-        return self._ask(AnswerMessage, "GET", f"/v1/rounds/{round_id}/answer")
+        return self._line.ask(AnswerMessage, "GET", f"/v1/rounds/{round_id}/answer")
 
     # Owners
 
     def notices(self, after: str | None = None, limit: int = 50) -> NoticePage:
         """A page of rounds to bid in."""
-        return self._ask(NoticePage, "GET", "/v1/notices", params=_page(after, limit))
+        return self._line.ask(NoticePage, "GET", "/v1/notices", params=_page(after, limit))
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round as owners see it."""
-        return self._ask(RoundNotice, "GET", f"/v1/notices/{round_id}")
+        return self._line.ask(RoundNotice, "GET", f"/v1/notices/{round_id}")
 
     def place_bid(self, round_id: str, bid: Bid) -> BidReceipt:
         """Bid."""
-        return self._ask(BidReceipt, "PUT", f"/v1/rounds/{round_id}/bid", json=bid.model_dump())
+        return self._line.ask(BidReceipt, "PUT", f"/v1/rounds/{round_id}/bid", body=bid)
 
     def bid(self, round_id: str) -> BidReceipt:
         """The caller's own bid."""
-        return self._ask(BidReceipt, "GET", f"/v1/rounds/{round_id}/bid")
+        return self._line.ask(BidReceipt, "GET", f"/v1/rounds/{round_id}/bid")
 
     def offer(self, round_id: str) -> Offer:
         """The caller's own offer."""
-        return self._ask(Offer, "GET", f"/v1/rounds/{round_id}/offer")
+        return self._line.ask(Offer, "GET", f"/v1/rounds/{round_id}/offer")
 
     def submit_report(self, round_id: str, report: Report) -> ReportReceipt:
         """Report."""
-        return self._ask(ReportReceipt, "PUT", f"/v1/rounds/{round_id}/report", json=report.model_dump())
+        return self._line.ask(ReportReceipt, "PUT", f"/v1/rounds/{round_id}/report", body=report)
 
     def report(self, round_id: str) -> ReportReceipt:
         """The caller's own report."""
-        return self._ask(ReportReceipt, "GET", f"/v1/rounds/{round_id}/report")
+        return self._line.ask(ReportReceipt, "GET", f"/v1/rounds/{round_id}/report")
 
     def health(self) -> Health:
         """Whether the market can serve."""
-        return self._ask(Health, "GET", "/healthz")
+        return self._line.ask(Health, "GET", "/healthz")
 
     def _create(self, kind: type[Answer], path: str, body: Message, key: str) -> Answer:
-        headers = {"Idempotency-Key": key or secrets.token_urlsafe(24)}
-        return self._ask(kind, "POST", path, json=body.model_dump(), headers=headers)
-
-    def _ask(self, kind: type[Answer], method: str, path: str, *, attempts: int = _ATTEMPTS, **request: Any) -> Answer:
-        response = self._response(method, path, attempts, request)
-        try:
-            return kind.model_validate_json(response.content)
-        except ValidationError as fault:
-            detail = f"the market's {kind.__name__} is not one: {fault.errors()[0]['msg']}"
-            raise MarketError("bad-answer", detail) from None
-
-    def _response(self, method: str, path: str, attempts: int, request: dict[str, Any]) -> httpx.Response:
-        for attempt in range(attempts):
-            last = attempt == attempts - 1
-            wait = 0.1 * 2**attempt
-            try:
-                response = self._http.request(method, path, **request)
-            except httpx.TransportError as fault:
-                if last:
-                    detail = f"the market at {self._http.base_url} cannot be reached: {type(fault).__name__}"
-                    raise MarketError("unreachable", detail) from None
-            else:
-                if response.is_success:
-                    return response
-                if last or response.status_code not in _PATIENCE:
-                    raise _error_of(response)
-                wait = max(wait, _seconds(response.headers.get("retry-after", "0")))
-            self._sleep(wait)
-        raise AssertionError("the last attempt returns or raises")
+        return self._line.ask(kind, "POST", path, body=body, key=key or secrets.token_urlsafe(24))
 
 
 def _page(after: str | None, limit: int) -> dict[str, str | int]:
     return {"limit": limit, **({"after": after} if after else {})}
-
-
-def _seconds(text: str) -> float:
-    return float(text) if text.isdigit() and len(text) < 4 else 0.0
-
-
-def _error_of(response: httpx.Response) -> MarketError:
-    """The error that the server raised, or one that says it answered with something else."""
-    try:
-        found = response.json()
-        type_, detail = str(found["type"]), str(found["detail"])
-    except (ValueError, KeyError, TypeError):
-        type_, detail = "bad-answer", f"the market answered {response.status_code} {response.reason_phrase}"
-    return _ERRORS.get(response.status_code, MarketError)(type_, detail)

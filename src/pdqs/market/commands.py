@@ -27,7 +27,7 @@ from pdqs.market.views import plan_of, round_message, visible_round
 from pdqs.offers import Offers
 from pdqs.plan import forecast_half_width
 from pdqs.protocol.market_messages import Round, RoundPlan, User
-from pdqs.protocol.problems import ConflictError, MarketError, UnprocessableError
+from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 
 __all__ = [
     "advance_due",
@@ -55,7 +55,7 @@ def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round
     try:
         terms_of(plan)
     except PdqsError as fault:
-        raise UnprocessableError("bad-terms", str(fault)) from fault
+        raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
     row = {
         "round_id": derived_id("r", actor, key),
         "consumer_id": actor.user_id,
@@ -75,7 +75,7 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "cancelled":
-            raise ConflictError("cancelled", "this round was cancelled")
+            raise ConflictError(ProblemType.CANCELLED, "this round was cancelled")
         if row.state == "draft":
             now, plan = market.clock(), plan_of(row)
             closes = now + 1000 * plan.bid_seconds
@@ -96,11 +96,11 @@ def clear_round(market: Market, actor: User, round_id: str) -> Round:
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "draft":
-            raise ConflictError("not-open", "this round has not been opened")
+            raise ConflictError(ProblemType.NOT_OPEN, "this round has not been opened")
         if row.state == "open":
             now = market.clock()
             if now < row.bids_close_at_ms:
-                raise ConflictError("too-early", f"bids close at {row.bids_close_at_ms} and it is {now}")
+                raise ConflictError(ProblemType.TOO_EARLY, f"bids close at {row.bids_close_at_ms} and it is {now}")
             _clear(connection, row, now)
         return round_message(connection, round_id)
 
@@ -111,11 +111,13 @@ def settle_round(market: Market, actor: User, round_id: str) -> Round:
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state in ("draft", "open", "cancelled"):
-            raise ConflictError("not-cleared", f"this round is {row.state}: there is nothing to settle")
+            raise ConflictError(ProblemType.NOT_CLEARED, f"this round is {row.state}: there is nothing to settle")
         if row.state == "reporting":
             now = market.clock()
             if now < row.reports_close_at_ms and _count(connection, round_id) < row.offers:
-                raise ConflictError("too-early", f"reports close at {row.reports_close_at_ms} and it is {now}")
+                raise ConflictError(
+                    ProblemType.TOO_EARLY, f"reports close at {row.reports_close_at_ms} and it is {now}"
+                )
             _settle(connection, row, now)
         return round_message(connection, round_id)
 
@@ -126,7 +128,9 @@ def cancel_round(market: Market, actor: User, round_id: str) -> Round:
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state in ("reporting", "settled"):
-            raise ConflictError("too-late", "a cleared round cannot be cancelled: owners may have reported already")
+            raise ConflictError(
+                ProblemType.TOO_LATE, "a cleared round cannot be cancelled: owners may have reported already"
+            )
         if row.state != "cancelled":
             who = "its consumer" if actor.role == "consumer" else "the operator"
             _cancel(connection, row, market.clock(), f"cancelled by {who}")

@@ -13,7 +13,7 @@ from fastapi.security.base import SecurityBase
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.protocol.market_messages import User
-from pdqs.protocol.problems import UnauthorizedError
+from pdqs.protocol.problems import ProblemType, UnauthorizedError
 
 CSRF_HEADER = "x-csrf-token"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{20,80}")
@@ -54,7 +54,9 @@ class Credential(SecurityBase):
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         cookie = "" if scheme else request.cookies.get(access.COOKIE, "")
         if scheme.lower() not in ("", "bearer") or not _SECRET.fullmatch(token or cookie):
-            raise UnauthorizedError("no-credential", "send 'Authorization: Bearer TOKEN', or sign in on the pages")
+            raise UnauthorizedError(
+                ProblemType.NO_CREDENTIAL, "send 'Authorization: Bearer TOKEN', or sign in on the pages"
+            )
         return Caller(
             market=request.app.state.market,
             token=token,

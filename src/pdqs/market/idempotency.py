@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from pdqs.protocol.market_messages import User
-from pdqs.protocol.problems import ConflictError
+from pdqs.protocol.problems import ConflictError, ProblemType
 
 
 def derived_id(prefix: str, actor: User, key: str) -> str:
@@ -16,4 +16,6 @@ def derived_id(prefix: str, actor: User, key: str) -> str:
 def refuse_other_body(same: bool) -> None:
     """A key may be used again for the same request only."""
     if not same:
-        raise ConflictError("idempotency-key-reused", "this Idempotency-Key was used before with another request")
+        raise ConflictError(
+            ProblemType.IDEMPOTENCY_KEY_REUSED, "this Idempotency-Key was used before with another request"
+        )

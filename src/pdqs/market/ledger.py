@@ -17,7 +17,7 @@ from pdqs.errors import ensure
 from pdqs.market.schema import accounts, postings, transactions
 from pdqs.market.sql import insert_many, insert_missing, insert_new
 from pdqs.protocol.market_messages import AccountBalance, TrialBalance
-from pdqs.protocol.problems import ConflictError
+from pdqs.protocol.problems import ConflictError, ProblemType
 
 WORLD = "world"
 Kind = Literal["deposit", "escrow", "settlement", "return", "payout"]
@@ -95,7 +95,7 @@ def _take(connection: Connection, account: str, amount: int) -> None:
         .values(balance_micros=accounts.c.balance_micros - amount)
     )
     if taken.rowcount != 1:
-        raise ConflictError("insufficient-funds", f"the balance does not cover {amount / 1_000_000:,.6f}")
+        raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, f"the balance does not cover {amount / 1_000_000:,.6f}")
 
 
 def balance(connection: Connection, account: str) -> int:

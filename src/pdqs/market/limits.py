@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdqs.market.settings import Settings
+from pdqs.protocol.problems import PROBLEM_JSON, ProblemType, problem_json
 
 _REMEMBERED = 20_000
 
@@ -64,7 +64,7 @@ class Gate:
         if wait:
             extra = [(b"retry-after", str(int(wait) + 1).encode())]
             detail = "too many requests: ask again after the seconds in Retry-After"
-            await send_problem(send, 429, "too-many-requests", "Too many requests", detail, extra)
+            await send_problem(send, 429, ProblemType.TOO_MANY_REQUESTS, "Too many requests", detail, extra)
             return
         if b"content-length" not in headers and b"transfer-encoding" not in headers:
             await self._app(scope, receive, send)
@@ -72,7 +72,9 @@ class Gate:
         body = await self._body(headers, receive)
         if body is None:
             detail = f"a request may hold at most {self._most_bytes} bytes"
-            await send_problem(send, 413, "too-large", "Content too large", detail, [(b"connection", b"close")])
+            await send_problem(
+                send, 413, ProblemType.TOO_LARGE, "Content too large", detail, [(b"connection", b"close")]
+            )
             return
         await self._app(scope, _replayed(body, receive), send)
 
@@ -126,12 +128,12 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 async def send_problem(
-    send: Send, status: int, type_: str, title: str, detail: str, headers: list[tuple[bytes, bytes]]
+    send: Send, status: int, type_: ProblemType, title: str, detail: str, headers: list[tuple[bytes, bytes]]
 ) -> None:
     """An error of the one shape, from outside the framework."""
-    body = json.dumps({"type": type_, "title": title, "status": status, "detail": detail}).encode()
+    body = problem_json(status, type_, title, detail)
     head = [
-        (b"content-type", b"application/problem+json"),
+        (b"content-type", PROBLEM_JSON.encode()),
         (b"content-length", str(len(body)).encode()),
         *headers,
     ]

@@ -17,6 +17,7 @@ from typing import final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdqs.market.limits import send_problem
+from pdqs.protocol.problems import ProblemType
 
 LOGGER = logging.getLogger("pdqs.market")
 _EDGES = (0.005, 0.02, 0.1, 0.5, 2.0)
@@ -125,7 +126,7 @@ class Observer:
             if answered:
                 raise
             detail = "the market has a fault; nothing was changed"
-            await send_problem(sending, 500, "fault", "Internal Server Error", detail, [])
+            await send_problem(sending, 500, ProblemType.FAULT, "Internal Server Error", detail, [])
         finally:
             seconds = time.perf_counter() - started
             # The template of the route, not the address asked for: an address could carry anything.

@@ -10,7 +10,7 @@ from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.schema import users
 from pdqs.market.sql import insert_new
 from pdqs.protocol.market_messages import Invitation, NewUser, User
-from pdqs.protocol.problems import NotFoundError
+from pdqs.protocol.problems import NotFoundError, ProblemType
 
 
 def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invitation:
@@ -29,7 +29,7 @@ def renew_code(market: Market, actor: User, user_id: str) -> Invitation:
     """A fresh one-time code: for oneself (another device), or by an operator for anyone."""
     with market.store.write() as connection:
         if actor.role != "operator" and actor.user_id != user_id:
-            raise NotFoundError("no-user", f"there is no user {user_id} that you can see")
+            raise NotFoundError(ProblemType.NO_USER, f"there is no user {user_id} that you can see")
         user = user_by_id(connection, user_id)
         code, expires = access.new_code(market, connection, user_id)
     return Invitation(user=user, code=code, expires_at_ms=expires)
@@ -45,5 +45,5 @@ def user_by_id(connection: Connection, user_id: str) -> User:
     """A user, or the answer that there is none."""
     row = connection.execute(select(users).where(users.c.user_id == user_id)).one_or_none()
     if row is None:
-        raise NotFoundError("no-user", f"there is no user {user_id} that you can see")
+        raise NotFoundError(ProblemType.NO_USER, f"there is no user {user_id} that you can see")
     return access.user_from(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sqlalchemy import Connection, Select, and_, or_, select
@@ -38,7 +38,7 @@ from pdqs.protocol.market_messages import (
     User,
     UserPage,
 )
-from pdqs.protocol.problems import NotFoundError, UnprocessableError
+from pdqs.protocol.problems import NotFoundError, ProblemType, UnprocessableError
 
 LIMIT = 50
 
@@ -103,7 +103,7 @@ def answer(market: Market, actor: User, round_id: str) -> AnswerMessage:
     with market.store.read() as connection:
         row = visible_round(connection, actor, round_id)
     if row.answer is None:
-        raise NotFoundError("no-answer", f"round {round_id} is {row.state}: there is no answer yet")
+        raise NotFoundError(ProblemType.NO_ANSWER, f"round {round_id} is {row.state}: there is no answer yet")
     return AnswerMessage.model_validate_json(row.answer)
 
 
@@ -125,7 +125,7 @@ def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
         shown = select(rounds).where(rounds.c.round_id == round_id, rounds.c.terms_hash.is_not(None))
         row = connection.execute(shown).one_or_none()
     if row is None:
-        raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
+        raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
     return notice_message(row)
 
 
@@ -193,7 +193,7 @@ def forecast(actor: User, request: ForecastRequest) -> Forecast:
         budgets = [terms.budget * float(factor) for factor in np.geomspace(0.1, 10.0, 9)]
         found = [plan(terms, owners=request.owners, budget=budget) for budget in budgets]
     except PdqsError as fault:
-        raise UnprocessableError("bad-terms", str(fault)) from fault
+        raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
     here = found[len(found) // 2]
     assert math.isclose(here.budget, terms.budget), "the middle of the curve is the plan itself"
     points = [
@@ -228,14 +228,24 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _own(market: Market, actor: User, round_id: str, listed: Select[Any], columns: Any, what: str) -> Any:
+_MISSING = {"bid": ProblemType.NO_BID, "offer": ProblemType.NO_OFFER, "report": ProblemType.NO_REPORT}
+
+
+def _own(
+    market: Market,
+    actor: User,
+    round_id: str,
+    listed: Select[Any],
+    columns: Any,
+    what: Literal["bid", "offer", "report"],
+) -> Any:
     """The caller's own row in a round; the same answer whether there is none or the round is not there."""
     access.require(actor, "owner")
     mine = listed.where(columns.round_id == round_id, columns.owner_id == actor.user_id)
     with market.store.read() as connection:
         row = connection.execute(mine).one_or_none()
     if row is None:
-        raise NotFoundError(f"no-{what}", f"you have no {what} in round {round_id}")
+        raise NotFoundError(_MISSING[what], f"you have no {what} in round {round_id}")
     return row
 
 
@@ -255,5 +265,5 @@ def _newest_first(
 def _before(at: Any, identifier: Any, after: str) -> Any:
     time, _, name = after.partition(".")
     if not time.isdigit() or len(time) > 15 or not name:
-        raise UnprocessableError("bad-cursor", "'after' must be the 'next' of the page before")
+        raise UnprocessableError(ProblemType.BAD_CURSOR, "'after' must be the 'next' of the page before")
     return or_(at < int(time), and_(at == int(time), identifier < name))

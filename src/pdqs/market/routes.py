@@ -23,7 +23,6 @@ from pdqs.protocol.market_messages import (
     NewUser,
     NoticePage,
     PayablePage,
-    Problem,
     Redemption,
     Round,
     RoundPage,
@@ -36,8 +35,9 @@ from pdqs.protocol.market_messages import (
     TrialBalance,
     UserPage,
 )
+from pdqs.protocol.problems import PROBLEM_JSON, Problem
 
-_PROBLEM = {"content": {"application/problem+json": {"schema": Problem.model_json_schema()}}}
+_PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The request cannot be read", **_PROBLEM},
     401: {"description": "The caller is not known", **_PROBLEM},

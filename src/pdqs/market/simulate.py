@@ -25,7 +25,7 @@ from pdqs.owner.client import OwnerClient
 from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
-from pdqs.protocol.problems import ConflictError
+from pdqs.protocol.problems import ConflictError, ProblemType
 from pdqs.show import Shown, money
 
 ATTRIBUTE = "simulated.illness"
@@ -175,7 +175,7 @@ def _cleared(consumer: MarketClient, opened: Round) -> Round:
         try:
             return consumer.clear(opened.round_id)
         except ConflictError as fault:
-            if fault.type != "too-early":
+            if fault.type is not ProblemType.TOO_EARLY:
                 raise
 
 

@@ -10,7 +10,7 @@ from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.people import user_by_id
 from pdqs.market.schema import postings, transactions
 from pdqs.protocol.market_messages import Posting, Transaction, Transfer, User
-from pdqs.protocol.problems import ConflictError
+from pdqs.protocol.problems import ConflictError, ProblemType
 
 
 def deposit(market: Market, actor: User, transfer: Transfer, key: str) -> Transaction:
@@ -30,7 +30,7 @@ def _moved(market: Market, actor: User, transfer: Transfer, key: str, kind: ledg
     with market.store.write() as connection:
         user = user_by_id(connection, transfer.user_id)
         if user.role == "operator" or (kind == "deposit" and user.role != "consumer"):
-            raise ConflictError("wrong-account", f"a {kind} cannot be made for {user.role} {user.user_id}")
+            raise ConflictError(ProblemType.WRONG_ACCOUNT, f"a {kind} cannot be made for {user.role} {user.user_id}")
         signed = transfer.amount_micros if kind == "deposit" else -transfer.amount_micros
         account = ledger.account_of(user.role, user.user_id)
         amounts = {account: signed, ledger.WORLD: -signed}

@@ -13,7 +13,7 @@ from pdqs.market.rounds import question_of
 from pdqs.market.schema import accounts, bids, reports, rounds
 from pdqs.protocol.device_messages import Offer, RoundNotice
 from pdqs.protocol.market_messages import Round, RoundPlan, User
-from pdqs.protocol.problems import NotFoundError
+from pdqs.protocol.problems import NotFoundError, ProblemType
 
 
 def plan_of(row: Any) -> RoundPlan:
@@ -55,7 +55,7 @@ def visible_round(connection: Connection, actor: User, round_id: str, *, lock: b
     query = select(rounds).where(rounds.c.round_id == round_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None or (actor.role != "operator" and row.consumer_id != actor.user_id):
-        raise NotFoundError("no-round", f"there is no round {round_id} that you can see")
+        raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
     return row
 
 

@@ -1,13 +1,14 @@
 """Why a device says no, as one tree below :class:`pdqs.errors.PdqsError`.
 
+When the market does not answer or says no, that is :class:`pdqs.protocol.problems.MarketError`.
+
 ::
 
     PdqsError
     └── DeviceError
         ├── OfferRefused     the round or the offer is not what it says it is, or pays too little
         ├── CapReached       the owner's lifetime cap would be passed
-        ├── LedgerError      the device's own file cannot be trusted or written
-        └── MarketError      the market did not answer, or said no
+        └── LedgerError      the device's own file cannot be trusted or written
 """
 
 from __future__ import annotations
@@ -29,7 +30,3 @@ class CapReached(DeviceError):  # noqa: N818  a state, and the word owners know 
 
 class LedgerError(DeviceError):
     """The device's ledger is missing, locked or not a ledger."""
-
-
-class MarketError(DeviceError):
-    """The market could not be reached, or refused; what is stored on the device stays as it was."""

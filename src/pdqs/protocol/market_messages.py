@@ -33,15 +33,6 @@ Cursor = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,120}$", m
 IdempotencyKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$", max_length=64)]
 
 
-class Problem(Message):
-    """The one shape of an error (RFC 9457): ``type`` a stable word for programs, ``detail`` a sentence for people."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-
-
 class Redemption(Message):
     """A one-time code, to be exchanged for a token."""
 

@@ -1,4 +1,4 @@
-"""What a party to the market can be told, as one tree with the HTTP status of each.
+"""What a party to the market can be told, as one tree with the HTTP status of each, and the one shape it travels in.
 
 ::
 
@@ -13,22 +13,130 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from enum import StrEnum
+from http import HTTPStatus
+from typing import ClassVar, final
 
 from pdqs.errors import PdqsError
+from pdqs.protocol.device_messages import Message
+
+PROBLEM_JSON = "application/problem+json"
+
+
+@final
+class ProblemType(StrEnum):
+    """Every stable word that a problem can have as its type. Programs compare these; people read the detail."""
+
+    # Who is calling
+    NO_CREDENTIAL = "no-credential"
+    BAD_TOKEN = "bad-token"
+    BAD_CODE = "bad-code"
+    NO_SESSION = "no-session"
+    BAD_CSRF_TOKEN = "bad-csrf-token"
+    OTHER_SITE = "other-site"
+    WRONG_ROLE = "wrong-role"
+
+    # What is not there, or not the caller's to see
+    NO_USER = "no-user"
+    NO_ROUND = "no-round"
+    NO_ANSWER = "no-answer"
+    NO_BID = "no-bid"
+    NO_OFFER = "no-offer"
+    NO_REPORT = "no-report"
+    NO_STEP = "no-step"
+    NO_MOVE = "no-move"
+    NO_FORMAT = "no-format"
+    NO_MODULE = "no-module"
+
+    # What a round's state, the clock or an earlier request stands against
+    NOT_OPEN = "not-open"
+    NOT_CLEARED = "not-cleared"
+    TOO_EARLY = "too-early"
+    TOO_LATE = "too-late"
+    CANCELLED = "cancelled"
+    BIDS_CLOSED = "bids-closed"
+    BID_STANDS = "bid-stands"
+    REPORTS_CLOSED = "reports-closed"
+    REPORT_STANDS = "report-stands"
+    OTHER_TERMS = "other-terms"
+    IDEMPOTENCY_KEY_REUSED = "idempotency-key-reused"
+    INSUFFICIENT_FUNDS = "insufficient-funds"
+    WRONG_ACCOUNT = "wrong-account"
+
+    # What was sent
+    INVALID = "invalid"
+    BAD_TERMS = "bad-terms"
+    BAD_CURSOR = "bad-cursor"
+    BAD_AMOUNT = "bad-amount"
+    NO_KEY = "no-key"
+    BID_OUT_OF_RANGE = "bid-out-of-range"
+    CODE_OUT_OF_RANGE = "code-out-of-range"
+    TOO_LARGE = "too-large"
+    TOO_MANY_REQUESTS = "too-many-requests"
+
+    # HTTP itself, and faults
+    BAD_REQUEST = "bad-request"
+    NOT_FOUND = "not-found"
+    METHOD_NOT_ALLOWED = "method-not-allowed"
+    FAULT = "fault"
+
+    # Said by a client about a market
+    UNREACHABLE = "unreachable"
+    BAD_ANSWER = "bad-answer"
+    OTHER = "other"
+
+    @staticmethod
+    def read(word: str) -> ProblemType:
+        """The type with this word; one that a newer market made up is ``OTHER``.
+
+        >>> ProblemType.read("no-round"), ProblemType.read("no-moon")
+        (<ProblemType.NO_ROUND: 'no-round'>, <ProblemType.OTHER: 'other'>)
+        """
+        return _BY_WORD.get(word, ProblemType.OTHER)
+
+    @staticmethod
+    def of_status(status: int) -> ProblemType:
+        """The type of an answer that the web framework gives by itself.
+
+        >>> ProblemType.of_status(405).value
+        'method-not-allowed'
+        """
+        return ProblemType.read(HTTPStatus(status).phrase.lower().replace(" ", "-"))
+
+
+_BY_WORD = {known.value: known for known in ProblemType}
+
+
+class Problem(Message):
+    """The one shape of an error (RFC 9457): ``type`` a stable word for programs, ``detail`` a sentence for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def problem_json(status: int, type_: ProblemType, title: str, detail: str) -> bytes:
+    """The body of every error, wherever it is raised.
+
+    >>> problem_json(404, ProblemType.NO_ROUND, "Not found", "there is no such round").decode()
+    '{"type":"no-round","title":"Not found","status":404,"detail":"there is no such round"}'
+    """
+    return Problem(type=type_.value, title=title, status=status, detail=detail).model_dump_json().encode()
 
 
 class MarketError(PdqsError):
-    """The root. ``type`` is a stable word for programs; the message is a sentence for people."""
+    """The root. ``type`` is for programs; the message is a sentence for people."""
 
     status: ClassVar[int] = 400
     title: ClassVar[str] = "Bad request"
 
-    def __init__(self, type_: str, detail: str) -> None:
+    def __init__(self, type_: ProblemType, detail: str) -> None:
         super().__init__(detail)
         self.type = type_
 
 
+@final
 class UnauthorizedError(MarketError):
     """The caller is not known."""
 
@@ -36,6 +144,7 @@ class UnauthorizedError(MarketError):
     title = "Unauthorized"
 
 
+@final
 class ForbiddenError(MarketError):
     """The caller is known, and may not."""
 
@@ -43,6 +152,7 @@ class ForbiddenError(MarketError):
     title = "Forbidden"
 
 
+@final
 class NotFoundError(MarketError):
     """There is no such thing, as far as this caller can know."""
 
@@ -50,6 +160,7 @@ class NotFoundError(MarketError):
     title = "Not found"
 
 
+@final
 class ConflictError(MarketError):
     """What is there already stands against it."""
 
@@ -57,6 +168,7 @@ class ConflictError(MarketError):
     title = "Conflict"
 
 
+@final
 class UnprocessableError(MarketError):
     """It reads well and means nothing that can be done."""
 
@@ -64,8 +176,23 @@ class UnprocessableError(MarketError):
     title = "Unprocessable"
 
 
+@final
 class TooManyRequestsError(MarketError):
     """Slow down."""
 
     status = 429
     title = "Too many requests"
+
+
+ERRORS: dict[int, type[MarketError]] = {
+    kind.status: kind
+    for kind in (
+        UnauthorizedError,
+        ForbiddenError,
+        NotFoundError,
+        ConflictError,
+        UnprocessableError,
+        TooManyRequestsError,
+    )
+}
+"""The error of each status; any other status is a plain :class:`MarketError`."""

@@ -18,7 +18,7 @@ from pdqs.market.pages.plan_form import PlanForm
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, ConsumerSession, Form, PageRoute, RoundId, key_of, market_of
 from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
-from pdqs.protocol.problems import MarketError, NotFoundError
+from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute)
 
@@ -82,7 +82,7 @@ def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerS
     """Open, cancel, clear or settle; what stands against it is said on the page itself."""
     assert form is not None  # its CSRF token has been checked
     if step not in STEPS:
-        raise NotFoundError("no-step", "a round cannot do that")
+        raise NotFoundError(ProblemType.NO_STEP, "a round cannot do that")
     market = market_of(request)
     try:
         STEPS[step](market, session.user, round_id)
@@ -101,7 +101,7 @@ def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSe
     elif kind == "csv":
         text, media = _csv(found), "text/csv; charset=utf-8"
     else:
-        raise NotFoundError("no-format", "an answer can be had as json or csv")
+        raise NotFoundError(ProblemType.NO_FORMAT, "an answer can be had as json or csv")
     headers = {"Content-Disposition": f'attachment; filename="{round_id}.{kind}"', "Cache-Control": "no-store"}
     return Response(text, media_type=media, headers=headers)
 

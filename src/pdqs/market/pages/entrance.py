@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse, RedirectResponse
 from pdqs.market import access
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import HOMES, Fields, PageRoute, market_of, session_or_none
-from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError
+from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError, ProblemType
 
 router = APIRouter(route_class=PageRoute)
 
@@ -45,7 +45,7 @@ def enter(request: Request, form: Fields) -> Response:
     """Exchange a one-time code for a session."""
     expected = access.csrf_token(request.cookies.get(_KNOCK, ""))
     if not secrets.compare_digest(expected, str(form.get("door_token", ""))):
-        raise ForbiddenError("other-site", "sign in from this site's own page, with cookies allowed")
+        raise ForbiddenError(ProblemType.OTHER_SITE, "sign in from this site's own page, with cookies allowed")
     market = market_of(request)
     try:
         session = access.redeem_for_session(market, str(form.get("code", "")).strip()[:200])
@@ -74,7 +74,7 @@ def leave(request: Request, form: Fields) -> Response:
 def device_module(module: str) -> Response:
     """The browser's half of the owner's device, as it is in the package: anyone may read it."""
     if module not in _MODULES:
-        raise NotFoundError("no-module", "there is no such module")
+        raise NotFoundError(ProblemType.NO_MODULE, "there is no such module")
     return FileResponse(_DEVICE / module, media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
 

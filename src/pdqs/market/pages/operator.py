@@ -15,7 +15,7 @@ from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, Form, OperatorSession, PageRoute, RoundId, UserId, key_of, market_of
 from pdqs.money import MICROS_PER_UNIT
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Invitation, NewUser, Transfer, User
-from pdqs.protocol.problems import MarketError, NotFoundError, UnprocessableError
+from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
 
 router = APIRouter(prefix="/operator", route_class=PageRoute)
 
@@ -45,7 +45,7 @@ def take_step(request: Request, round_id: RoundId, step: str, session: OperatorS
     """Clear, settle or cancel in the consumer's place."""
     assert form is not None  # its CSRF token has been checked
     if step not in STEPS:
-        raise NotFoundError("no-step", "a round cannot do that")
+        raise NotFoundError(ProblemType.NO_STEP, "a round cannot do that")
     market = market_of(request)
     try:
         STEPS[step](market, session.user, round_id)
@@ -66,7 +66,7 @@ def ledger(request: Request, session: OperatorSession) -> Response:
 def move_money(request: Request, move: str, session: OperatorSession, form: Form) -> Response:
     """Enter a deposit or a payout. The form's key makes a second press harmless."""
     if move not in MOVES:
-        raise NotFoundError("no-move", "money moves by deposit or payout")
+        raise NotFoundError(ProblemType.NO_MOVE, "money moves by deposit or payout")
     market = market_of(request)
     try:
         transfer = _transfer(str(form.get("user_id", "")), str(form.get("amount", "")))
@@ -136,5 +136,5 @@ def _transfer(user_id: str, amount: str) -> Transfer:
         return Transfer(user_id=user_id, amount_micros=whole)
     except (InvalidOperation, ValueError, OverflowError):
         raise UnprocessableError(
-            "bad-amount", "choose someone, and give an amount above 0 with at most six decimals"
+            ProblemType.BAD_AMOUNT, "choose someone, and give an amount above 0 with at most six decimals"
         ) from None

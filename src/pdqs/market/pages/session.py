@@ -17,7 +17,7 @@ from pdqs.market.access import Session
 from pdqs.market.context import Market
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.market_messages import Cursor, Role
-from pdqs.protocol.problems import MarketError, UnprocessableError
+from pdqs.protocol.problems import MarketError, ProblemType, UnprocessableError
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -90,7 +90,7 @@ def key_of(form: FormData) -> str:
     """The form's own idempotency key, made when the page was: pressing twice does once."""
     key = str(form.get("key", ""))
     if not _KEY.fullmatch(key):
-        raise UnprocessableError("no-key", "the form has run out: reload the page and try again")
+        raise UnprocessableError(ProblemType.NO_KEY, "the form has run out: reload the page and try again")
     return key
 
 

@@ -1,0 +1,129 @@
+"""The one way to ask a market something: HTTP with retries, strict messages, and errors as what they were.
+
+A request that can be sent twice without harm is sent again, with the same bytes, while the line breaks or the market
+asks for patience (429, 502, 503, 504); the waits double, and ``Retry-After`` is heeded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Self, TypeVar, final
+
+import httpx
+from pydantic import ValidationError
+
+from pdqs.protocol.device_messages import Message
+from pdqs.protocol.market_messages import Redemption, Token
+from pdqs.protocol.problems import ERRORS, MarketError, ProblemType, UnauthorizedError
+
+Answer = TypeVar("Answer", bound=Message)
+
+ATTEMPTS = 5
+_FIRST_WAIT_SECONDS = 0.1
+_TIMEOUT_SECONDS = 60.0
+_PATIENCE = frozenset({429, 502, 503, 504})
+
+
+@final
+class Transport:
+    """One caller's line to one market. Close it, or use it in a ``with`` block.
+
+    ``transport`` lets tests answer in the market's place; ``sleep`` is what waiting means.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        token: str = "",
+        *,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_SECONDS, transport=transport)
+        self._sleep = sleep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    @property
+    def address(self) -> str:
+        """Where the market is."""
+        return str(self._http.base_url)
+
+    def ask(
+        self,
+        kind: type[Answer],
+        method: str,
+        path: str,
+        *,
+        body: Message | bytes | None = None,
+        params: Mapping[str, str | int] | None = None,
+        key: str = "",
+        attempts: int = ATTEMPTS,
+    ) -> Answer:
+        """One request, and its answer as a message of this kind. ``key``: its Idempotency-Key, where one is needed."""
+        content = body.model_dump_json().encode() if isinstance(body, Message) else body
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        if key:
+            headers["Idempotency-Key"] = key
+        request = self._http.build_request(method, path, content=content, params=params, headers=headers)
+        return _parsed(kind, self._answered(request, attempts).content)
+
+    def redeem(self, code: str) -> Token:
+        """Exchange a one-time code for a token. Sent once: a code is good once."""
+        try:
+            asked = Redemption(code=code)
+        except ValidationError:
+            raise UnauthorizedError(ProblemType.BAD_CODE, "this is not a one-time code: copy all of it") from None
+        return self.ask(Token, "POST", "/v1/tokens", body=asked, attempts=1)
+
+    def _answered(self, request: httpx.Request, attempts: int) -> httpx.Response:
+        for attempt in range(attempts):
+            last = attempt == attempts - 1
+            wait = _FIRST_WAIT_SECONDS * 2**attempt
+            try:
+                response = self._http.send(request)
+            except httpx.TransportError as fault:
+                if last:
+                    detail = f"the market at {self.address} cannot be reached: {fault or type(fault).__name__}"
+                    raise MarketError(ProblemType.UNREACHABLE, detail) from None
+            else:
+                if response.is_success:
+                    return response
+                if last or response.status_code not in _PATIENCE:
+                    raise _error_of(response)
+                wait = max(wait, _seconds(response.headers.get("retry-after", "0")))
+            self._sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+
+def _parsed(kind: type[Answer], content: bytes) -> Answer:
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as fault:
+        detail = f"the market's {kind.__name__} is not one: {fault.errors()[0]['msg']}"
+        raise MarketError(ProblemType.BAD_ANSWER, detail) from None
+
+
+def _seconds(text: str) -> float:
+    return float(text) if text.isdigit() and len(text) < 4 else 0.0
+
+
+def _error_of(response: httpx.Response) -> MarketError:
+    """The error that the market raised, or one that says it answered with something else."""
+    try:
+        found = response.json()
+        type_, detail = ProblemType.read(str(found.get("type"))), str(found["detail"])
+    except (ValueError, KeyError, AttributeError):
+        type_ = ProblemType.BAD_ANSWER
+        detail = f"the market answered {response.status_code} {response.reason_phrase}"
+    return ERRORS.get(response.status_code, MarketError)(type_, detail)
