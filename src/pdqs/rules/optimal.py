@@ -100,7 +100,8 @@ def _most_for_the_money(value_for_money: Callable[[float], float], q_max: float)
     """The q in (0, q_max] with the largest q^2 / l(q); next to 0 where the ratio falls from the start."""
     from scipy.optimize import minimize_scalar  # a slow import, needed once per market
 
-    tiny = 1e-3  # an owner this close to 0 adds a millionth to the information, and m(q) drowns in rounding
+    # An owner at q = 1e-3 adds a millionth to the information; under a cap as low as that, start well below it.
+    tiny = min(1e-3, 0.01 * q_max)
     grid = np.linspace(tiny, q_max, 257)
     best = int(np.argmax([value_for_money(float(q)) for q in grid]))
     if best == 0:
