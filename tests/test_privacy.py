@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pdqs.errors import TermsError
 from pdqs.privacy import (
     CONTRACTS,
+    cap_q,
     contract_named,
     epsilon,
     epsilon_slope,
@@ -89,3 +90,13 @@ def test_q_is_rounded_down_onto_the_lattice(q):
 def test_an_unknown_contract_is_refused_by_name():
     with pytest.raises(TermsError, match="unknown contract 'handshake'"):
         contract_named("handshake")
+
+
+@pytest.mark.parametrize("contract", sorted(CONTRACTS))
+@pytest.mark.parametrize("k", [2, 3, 48, 10_000])
+@pytest.mark.parametrize("cap", [0.01, 4.0, 14.0])
+def test_no_load_is_steeper_than_it_says(contract, k, cap):
+    q_max = cap_q(cap, k)
+    q = np.concatenate([np.linspace(0.0, q_max, 2001), q_max * np.geomspace(1e-9, 1.0, 500)])
+    slopes = CONTRACTS[contract].slope(q, k)
+    assert slopes.max() == pytest.approx(CONTRACTS[contract].steepest(q_max, k), rel=1e-12)

@@ -15,10 +15,14 @@ from typing import final
 import numpy as np
 
 from pdqs.errors import RuleError
+from pdqs.money import MICROS_PER_UNIT
 from pdqs.piecewise import Piecewise, fit_tail, last_true
+from pdqs.privacy import Q_UNITS
 from pdqs.rules.base import Rule, Setting, name_of
 from pdqs.rules.shape import Shaped
 from pdqs.types import Floats
+
+TABLE_ERROR = 1e-12
 
 
 @final
@@ -54,6 +58,20 @@ def capped_q(rule: Rule, bids: Floats, scale: float, setting: Setting) -> Floats
     """The rule's q, never above the public cap of the terms."""
     q: Floats = np.minimum(np.asarray(rule.q(bids, scale), dtype=np.float64), setting.q_max)
     return q
+
+
+def misreport_micros(price: float, setting: Setting) -> float:
+    """The most that an owner with this price can gain by any lie, in micro-units: what rounding gives away.
+
+    Payments go up to the next micro-unit; q goes down by less than 2^-32, which spares her price times the load of
+    that, at the steepest place of the load on [0, q_max]; and payments are tabulated to 1e-12 of the dearest one.
+
+    >>> round(misreport_micros(1.0, Setting()), 3)
+    1.007
+    """
+    steepest = setting.contract.steepest(setting.q_max, setting.domain_size)
+    dearest = setting.high * float(setting.load(np.array(setting.q_max)))
+    return 1.0 + MICROS_PER_UNIT * (price * steepest / Q_UNITS + 2.0 * TABLE_ERROR * dearest)
 
 
 def curve(rule: Rule, scale: float, setting: Setting) -> Curve:

@@ -109,6 +109,17 @@ class Contract:
     slope: Callable[[Floats, int], Floats]
     hides_coin: bool
 
+    def steepest(self, q_max: float, domain_size: int) -> float:
+        """The largest slope of the load on [0, q_max].
+
+        At one of the ends for both contracts: eps' = k / ((1 - q)(1 + (k - 1) q)) is one over a concave function, and
+        q eps(q) is steepest at the cap. For many values eps is steepest at 0, where its slope is k.
+
+        >>> round(ON_REPORT.steepest(0.9, 10_000)), round(ON_REPORT.steepest(0.9, 2), 1)
+        (10000, 10.5)
+        """
+        return float(self.slope(np.array([0.0, q_max]), domain_size).max())
+
 
 def _selected_load(q: Floats, domain_size: int) -> Floats:
     return q * epsilon(q, domain_size)

@@ -51,6 +51,13 @@ class Mechanism:
             return Deal(q=float(offers.q[0]), payment_micros=int(offers.payment_micros[0]))
         return self.deal_in_full(bids, owner, terms)
 
+    def gain_micros(self, bids: Floats, owner: int, lie: float, terms: Terms) -> float:
+        """What an owner whose price is her bid gains by bidding ``lie`` instead, in micro-units."""
+        told, price = bids.copy(), float(bids[owner])
+        told[owner] = lie
+        honest, lying = self.deal(bids, owner, terms), self.deal(told, owner, terms)
+        return lying.utility_micros(price, terms) - honest.utility_micros(price, terms)
+
     def asks_after_one(self, bids: Floats, terms: Terms) -> bool:
         """Whether one owner's deal is found without the others': the shipped ladder, on bids summarised as they are."""
         return self.clear is clear and terms.clearing == "ladder" and bids.size <= BINS
