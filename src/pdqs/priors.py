@@ -20,10 +20,14 @@ from pdqs.types import Column, Floats
 
 @runtime_checkable
 class Prior(Protocol):
-    """A distribution of bids on [lo, hi]."""
+    """A distribution of bids on a range of its own, which need not be that of the terms."""
 
     def virtual_price(self, bids: Floats) -> Floats:
-        """phi(b), non-decreasing."""
+        """phi(b), non-decreasing and never below b, for any bid b >= 0, within the prior's range or beyond it.
+
+        Below the range F = 0, so that phi(b) = b; above it F = 1 and f = 0 make phi infinite, and any rising
+        continuation will do: nobody is expected there.
+        """
         ...
 
     def quantile(self, shares: Floats) -> Floats:
@@ -34,10 +38,10 @@ class Prior(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """Every bid in [low, high] equally likely: phi(b) = 2b - low.
+    """Every bid in [low, high] equally likely: phi(b) = 2b - low from low on, and b below it.
 
-    >>> Uniform(1.0, 3.0).virtual_price(np.array([1.0, 2.0])).tolist()
-    [1.0, 3.0]
+    >>> Uniform(1.0, 3.0).virtual_price(np.array([0.25, 1.0, 2.0])).tolist()
+    [0.25, 1.0, 3.0]
     """
 
     low: float = 0.0
@@ -47,7 +51,8 @@ class Uniform:
         _refuse_bad_range(self.low, self.high)
 
     def virtual_price(self, bids: Floats) -> Floats:
-        return 2.0 * bids - self.low
+        price: Floats = bids + np.maximum(bids - self.low, 0.0)
+        return price
 
     def quantile(self, shares: Floats) -> Floats:
         return self.low + (self.high - self.low) * shares
@@ -74,11 +79,11 @@ class TruncatedNormal:
 
     def virtual_price(self, bids: Floats) -> Floats:
         start = (self.low - self.mean) / self.sd
-        above = (bids - self.low) / self.sd
-        near = above < 1.0
+        above = np.maximum((bids - self.low) / self.sd, 0.0)
+        near = above * (1.0 + abs(start)) < 1.0
         ratio = np.empty_like(above)
         ratio[near] = _mills_near(above[near], start)
-        ratio[~near] = _mills_far(start + above[~near], start)
+        ratio[~near] = _mills_far(above[~near], start)
         price: Floats = bids + self.sd * ratio
         return price
 
@@ -94,7 +99,8 @@ class TruncatedNormal:
 def _mills_near(above: Floats, start: float) -> Floats:
     """(Phi(z) - Phi(start)) / pdf(z) with z = start + above, as integral_0^above e^(z u - u^2/2) du, by Gauss.
 
-    The difference of two tails would lose its digits next to the start.
+    The difference of two tails would lose its digits next to the start. Exact while e^(z u) changes by little more than
+    a factor e over the integral, that is, for above (1 + |start|) < 1.
     """
     nodes, weights = np.polynomial.legendre.leggauss(24)
     u = above[:, None] * (0.5 + 0.5 * nodes)
@@ -102,14 +108,26 @@ def _mills_near(above: Floats, start: float) -> Floats:
     return near
 
 
-def _mills_far(z: Floats, start: float) -> Floats:
-    """The same from tabulated tails, in logarithms, on the side where they are small."""
-    from scipy.special import log_ndtr  # a slow import, needed by this prior only
+_FARTHEST = 34.0  # e^(34^2 / 2) is beyond any price that is ever paid: from there on the ratio stays as it is
 
-    log_pdf = -0.5 * z * z - 0.5 * math.log(2.0 * math.pi)
-    larger, smaller = (log_ndtr(-start), log_ndtr(-z)) if start > 0 else (log_ndtr(z), log_ndtr(start))
-    far: Floats = np.exp(larger - log_pdf) * -np.expm1(smaller - larger)
-    return far
+
+def _mills_far(above: Floats, start: float) -> Floats:
+    """The same from the tails M(z) = Phi(z) / pdf(z), which have all their digits wherever they do not overflow.
+
+    (Phi(z) - Phi(start)) / pdf(z) = M(z) - M(start) e^((z^2 - start^2)/2), and by symmetry the same with upper tails
+    where start > 0, so that small tails are subtracted, never large ones.
+    """
+    from scipy.special import erfcx  # a slow import, needed by this prior only
+
+    def tail(z: Floats) -> Floats:
+        found: Floats = math.sqrt(math.pi / 2.0) * erfcx(-z / math.sqrt(2.0))
+        return found
+
+    if start <= 0:
+        above = np.minimum(above, _FARTHEST - start)
+    z, begun = start + above, np.asarray(start)
+    growth = np.exp(np.minimum(0.5 * above * (z + start), 0.5 * _FARTHEST**2))
+    return tail(-begun) * growth - tail(-z) if start > 0 else tail(z) - tail(begun) * growth
 
 
 @final
@@ -124,8 +142,15 @@ class Fitted:
     prices: tuple[float, ...]
     quantiles: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        knots, prices = np.asarray(self.knots, dtype=float), np.asarray(self.prices, dtype=float)
+        if knots.ndim != 1 or knots.shape != prices.shape or not knots.size:
+            raise TermsError(f"a fitted prior needs as many prices as knots, got {prices.size} and {knots.size}")
+        if not (np.isfinite([knots, prices]).all() and (np.diff(knots) >= 0).all() and (np.diff(prices) >= 0).all()):
+            raise TermsError("a fitted prior's knots and prices must be finite and never fall")
+
     def virtual_price(self, bids: Floats) -> Floats:
-        price: Floats = np.interp(bids, self.knots, self.prices)
+        price: Floats = np.maximum(np.interp(bids, self.knots, self.prices), bids)
         return price
 
     def quantile(self, shares: Floats) -> Floats:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import truncnorm
 
 import pdqs
+from pdqs.audit.mechanism import SHIPPED
 from pdqs.errors import InputError, TermsError
-from pdqs.priors import TruncatedNormal, Uniform, fit
+from pdqs.payment import misreport_micros
+from pdqs.priors import Fitted, TruncatedNormal, Uniform, fit
 
 
 @given(low=st.floats(0, 10), width=st.floats(0.1, 10))
@@ -97,3 +99,55 @@ def test_a_normal_prior_prices_markets_of_every_size(contract, mean, sd, budget,
     assert pdqs.clear(rng.random(300), terms).spent <= budget
     tiny = np.array([1e-12, 1e-9, 1e-6])
     assert prior.virtual_price(tiny) == pytest.approx(2 * tiny, rel=1e-4)
+
+
+RANGES = st.tuples(st.floats(0.0, 0.6), st.floats(0.1, 1.5)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+PRIORS = st.one_of(
+    RANGES.map(lambda ends: Uniform(*ends)),
+    st.tuples(st.floats(-0.5, 2.0), st.floats(0.02, 1.0), RANGES).map(lambda t: TruncatedNormal(t[0], t[1], *t[2])),
+    RANGES.map(lambda ends: fit(np.linspace(*ends, 40), ends)),
+)
+
+
+@given(prior=PRIORS)
+def test_a_price_is_defined_on_any_bid_range_never_below_the_bid_and_never_falling(prior):
+    bids = np.unique(np.concatenate([np.linspace(0.0, 3.0, 301), np.geomspace(1e-9, 3.0, 60)]))
+    prices = prior.virtual_price(bids)
+    assert np.isfinite(prices).all()
+    assert (prices >= bids).all()
+    assert (np.diff(prices) >= -1e-12 * prices[1:]).all()
+
+
+@pytest.mark.parametrize("rule", ["optimal", "robust"])
+@settings(max_examples=5)
+@given(prior=PRIORS, bids=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=3), budget=st.floats(0.1, 8.0))
+def test_nobody_gains_by_a_lie_where_the_priors_range_is_not_that_of_the_bids(rule, prior, bids, budget):
+    terms = pdqs.Terms(query=pdqs.Count(), budget=budget, rule=rule, prior=prior)
+    market = np.array(bids)
+    for lie in (0.5 * market[0], 0.5 * (market[0] + 1.0)):
+        assert SHIPPED.gain_micros(market, 0, float(lie), terms) <= misreport_micros(market[0], terms.setting)
+
+
+def test_the_first_of_two_owners_below_the_prior_gains_nothing():
+    """Carried on below its range as 2b - low, the price was negative there, and a lie of .135 gained 1.9 units."""
+    bids = np.array([0.0808, 0.2921])
+    terms = pdqs.presets.robust(query=pdqs.Count(), budget=6.0, prior=Uniform(0.3, 1.0))
+    assert SHIPPED.gain_micros(bids, 0, 0.135, terms) <= misreport_micros(bids[0], terms.setting)
+
+
+def test_ten_owners_below_the_prior_are_cleared(rng):
+    terms = pdqs.Terms(query=pdqs.Count(), budget=3.0, prior=Uniform(0.1, 1.0))
+    assert 0 < pdqs.clear(rng.random(10), terms).spent <= 3.0
+
+
+def test_a_normal_prior_far_above_the_range_has_all_its_digits():
+    """At 1000 standard deviations below the mean, F/f = 1/|z| (1 - 1/z^2 + 3/z^4 ...), the cut at low left out."""
+    bids = np.linspace(0.05, 1.0, 20)
+    z = 1000.0 - bids
+    expected = bids + 1.0 / z * (1.0 - z**-2.0 + 3.0 * z**-4.0) - np.exp(-0.5 * bids * (z + 1000.0)) / 1000.0
+    assert TruncatedNormal(1000.0, 1.0).virtual_price(bids) == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_fitted_prior_whose_prices_fall_is_refused():
+    with pytest.raises(TermsError, match="never fall"):
+        Fitted((0.0, 1.0), (0.5, 0.4), (0.0, 1.0))

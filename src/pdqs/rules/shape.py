@@ -69,10 +69,13 @@ def cut(scale: float, setting: Setting) -> Placement | None:
 
 
 def virtual_line(prior: Prior | None, setting: Setting) -> tuple[float, float] | None:
-    """Slope and intercept of the virtual price, where it is a straight line: that of uniform bids, 2b - low."""
+    """Slope and intercept of the virtual price, where it is a straight line: that of uniform bids, 2b - low.
+
+    A prior that starts inside the bid range has a bend there, and its scales share no shape.
+    """
     if prior is None:
         return 2.0, -setting.low
-    return (2.0, -prior.low) if isinstance(prior, Uniform) else None
+    return (2.0, -prior.low) if isinstance(prior, Uniform) and prior.low <= setting.low else None
 
 
 def stretched(slope: float, shift: float, shape_stop: float, scale: float, setting: Setting) -> Placement | None:
