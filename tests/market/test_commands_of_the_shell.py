@@ -15,6 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from market.town import Town
+from pdqs.market import commands
 from pdqs.market.client import MarketClient
 from pdqs.protocol.problems import UnauthorizedError
 
@@ -96,3 +98,11 @@ def test_the_client_is_patient_with_a_busy_market_and_gives_up_on_a_broken_one()
 
 
 HEALTH = {"status": "ok", "version": "1", "database": "sqlite", "migration": "0001"}
+
+
+def test_a_one_time_code_never_begins_with_a_dash_which_a_shell_would_read_as_an_option(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = iter(["-" + "a" * 42, "-" + "b" * 42, "c" * 43])
+    monkeypatch.setattr("pdqs.market.access.secrets.token_urlsafe", lambda _bytes: next(words))
+    assert commands.renew_code(town.market, town.operator, town.consumer.user_id).code == "c" * 43

@@ -54,7 +54,7 @@ def user_from(row: Any) -> User:
 
 def new_code(market: Market, connection: Connection, user_id: str) -> tuple[str, int]:
     """A one-time code for a user and when it runs out; the one before it is void."""
-    code = secrets.token_urlsafe(32)
+    code = _new_secret_word()
     expires = market.clock() + int(market.settings.code_hours * _HOUR_MS)
     put(connection, codes, {"user_id": user_id, "code_hash": hashed(code), "expires_at_ms": expires}, key="user_id")
     return code, expires
@@ -140,6 +140,14 @@ def check_csrf(session: Session, given: str) -> None:
     """Refuse a request that another site made in the user's name."""
     if not hmac.compare_digest(session.csrf_token.encode(), given.encode()):
         raise ForbiddenError(ProblemType.BAD_CSRF_TOKEN, "the form has run out: reload the page and try again")
+
+
+def _new_secret_word() -> str:
+    """256 random bits to type on a command line, where a word that begins with a dash would be read as an option."""
+    word = secrets.token_urlsafe(32)
+    while word.startswith("-"):
+        word = secrets.token_urlsafe(32)
+    return word
 
 
 _BY_TOKEN = select(users).where(users.c.token_hash == bindparam("token_hash"))
