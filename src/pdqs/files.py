@@ -21,7 +21,7 @@ import numpy as np
 from pdqs import columns
 from pdqs.domain import Domain
 from pdqs.errors import FileError, InputError, MissingExtraError
-from pdqs.money import MICROS_PER_UNIT
+from pdqs.money import money_text
 from pdqs.types import Column, Floats, Integers
 
 KINDS = (".csv", ".parquet")
@@ -201,7 +201,7 @@ def amounts(micros: Integers) -> list[str]:
     >>> amounts(np.array([1_500_000, 7]))
     ['1.500000', '0.000007']
     """
-    return [f"{m // MICROS_PER_UNIT}.{m % MICROS_PER_UNIT:06d}" for m in micros.tolist()]
+    return [money_text(each, 6, separator="") for each in micros.tolist()]
 
 
 def write_table(path: Path, table: Mapping[str, Sequence[Any]]) -> None:

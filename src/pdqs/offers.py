@@ -9,9 +9,9 @@ from typing import final
 import numpy as np
 
 from pdqs.domain import Domain
-from pdqs.money import payment_micros, units
+from pdqs.money import payment_micros, short_money, units
 from pdqs.privacy import epsilon_upper, round_q_down
-from pdqs.show import Shown, money, table
+from pdqs.show import Shown, table
 from pdqs.types import Floats, Integers, read_only
 
 
@@ -69,7 +69,7 @@ class Offers(Shown):
     def _rows(self) -> list[tuple[str, str]]:
         some = self.q > 0
         rows = [
-            ("spent", f"{money(self.spent_micros)} of {money(self.budget_micros)}"),
+            ("spent", f"{short_money(self.spent_micros)} of {short_money(self.budget_micros)}"),
             ("information", f"{self.information:,.1f} (sum of q^2)"),
         ]
         if some.any():

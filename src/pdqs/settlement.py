@@ -9,11 +9,11 @@ from typing import final
 import numpy as np
 
 from pdqs.errors import TermsError, ensure
-from pdqs.money import units
+from pdqs.money import MICROS_PER_UNIT, short_money, units
 from pdqs.offers import Offers
 from pdqs.privacy import Q_UNITS
 from pdqs.randomiser import Reports
-from pdqs.show import Shown, money
+from pdqs.show import Shown
 from pdqs.terms import Terms
 from pdqs.types import Floats, Integers, read_only
 
@@ -42,7 +42,7 @@ class Payments(Shown):
     @property
     def total(self) -> float:
         """What is paid in all, in units of money."""
-        return self.total_micros / 1_000_000
+        return self.total_micros / MICROS_PER_UNIT
 
     @property
     def within_budget(self) -> bool:
@@ -56,10 +56,10 @@ class Payments(Shown):
         return f"Payments to {int(np.count_nonzero(self.micros)):,} of {len(self):,} owners"
 
     def _rows(self) -> list[tuple[str, str]]:
-        return [("paid", f"{money(self.total_micros)} of {money(self.budget_micros)}")]
+        return [("paid", f"{short_money(self.total_micros)} of {short_money(self.budget_micros)}")]
 
     def _notes(self) -> tuple[str, ...]:
-        return () if self.within_budget else (f"{money(self.total_micros - self.budget_micros)} over the budget",)
+        return () if self.within_budget else (f"{short_money(self.total_micros - self.budget_micros)} over the budget",)
 
 
 def settle(offers: Offers, reports: Reports, terms: Terms) -> Payments:

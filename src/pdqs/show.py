@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from pdqs.money import MICROS_PER_UNIT
-
 
 class Shown:
     """Gives a value ``repr`` and ``_repr_html_`` from its ``_title`` and ``_rows``."""
@@ -33,15 +31,6 @@ class Shown:
         )
         notes = "".join(f"<p>&#9888; {escape(note)}</p>" for note in self._notes())
         return f"<div><strong>{escape(self._title())}</strong><table>{cells}</table>{notes}</div>"
-
-
-def money(micros: int) -> str:
-    """Micro-units for people.
-
-    >>> money(1_234_567_890)
-    '1,234.57'
-    """
-    return f"{micros / MICROS_PER_UNIT:,.2f}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

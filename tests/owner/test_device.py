@@ -312,5 +312,5 @@ def test_an_acknowledged_bid_stands(ledger: Ledger) -> None:
 
 
 def test_a_bid_outside_the_rounds_range_is_refused(ledger: Ledger) -> None:
-    with pytest.raises(OfferRefused, match="between 0 and 1000000"):
+    with pytest.raises(OfferRefused, match=r"between 0\.00 and 1\.00"):
         Device(market=MARKET, ledger=ledger).bid(notice(), 1_000_001)

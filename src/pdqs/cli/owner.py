@@ -246,16 +246,12 @@ def _decimal(text: str, what: str) -> Decimal:
 
 
 def _micros(price: str) -> int:
-    from pdqs.money import MICROS_PER_UNIT
-    from pdqs.owner.errors import DeviceError
+    from pdqs.money import parse_money
 
-    micros = _decimal(price, "price") * MICROS_PER_UNIT
-    if micros != int(micros):
-        raise DeviceError(f"price: {price} has more than six decimals")
-    return int(micros)
+    return parse_money(price, "price")
 
 
 def _money(micros: int) -> str:
-    from pdqs.owner.price import exact_money
+    from pdqs.money import exact_money
 
     return exact_money(micros)

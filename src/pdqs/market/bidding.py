@@ -17,6 +17,7 @@ from pdqs.market.context import Market, Promise
 from pdqs.market.schema import bids, offers, reports, rounds
 from pdqs.market.sql import insert_new
 from pdqs.market.views import plan_of
+from pdqs.money import exact_money
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
@@ -104,7 +105,7 @@ def _bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
     low, high = promise.bid_low_micros, promise.bid_high_micros
     if not low <= bid.bid_micros <= high:
         return UnprocessableError(
-            ProblemType.BID_OUT_OF_RANGE, f"bids in this round lie from {low} to {high} micro-units"
+            ProblemType.BID_OUT_OF_RANGE, f"bids in this round lie from {exact_money(low)} to {exact_money(high)}"
         )
     return None
 

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 from pdqs.errors import ensure
 from pdqs.market.schema import accounts, postings, transactions
 from pdqs.market.sql import insert_many, insert_missing, insert_new
+from pdqs.money import exact_money
 from pdqs.protocol.market_messages import AccountBalance, TrialBalance
 from pdqs.protocol.problems import ConflictError, ProblemType
 
@@ -38,9 +39,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         total = sum(self.amounts.values())
-        ensure(
-            total == 0, f"transaction {self.transaction_id} does not sum to zero: it is off by {total / 1_000_000:,.6f}"
-        )
+        ensure(total == 0, f"transaction {self.transaction_id} does not sum to zero: it is off by {exact_money(total)}")
 
 
 def account_of(kind: AccountKind, identifier: str) -> str:
@@ -95,7 +94,7 @@ def _take(connection: Connection, account: str, amount: int) -> None:
         .values(balance_micros=accounts.c.balance_micros - amount)
     )
     if taken.rowcount != 1:
-        raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, f"the balance does not cover {amount / 1_000_000:,.6f}")
+        raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, f"the balance does not cover {exact_money(amount)}")
 
 
 def balance(connection: Connection, account: str) -> int:

@@ -20,13 +20,13 @@ import numpy as np
 
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
-from pdqs.money import MICROS_PER_UNIT
+from pdqs.money import MICROS_PER_UNIT, short_money
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
 from pdqs.protocol.problems import ConflictError, ProblemType
-from pdqs.show import Shown, money
+from pdqs.show import Shown
 
 ATTRIBUTE = "simulated.illness"
 _AT_ONCE = 8
@@ -61,7 +61,7 @@ class Simulated(Shown):
             ("interval", f"{low:,.1f} to {high:,.1f} at level {self.answer.level:g}"),
             ("simulated truth", f"{self.truth:,} ({'inside' if self.covered else 'outside'} the interval)"),
             ("reports", f"{self.answer.reports:,} of {self.round.offers:,} offers, {self.round.bids:,} bids"),
-            ("paid", f"{money(self.answer.paid_micros)} of {money(self.answer.budget_micros)}"),
+            ("paid", f"{short_money(self.answer.paid_micros)} of {short_money(self.answer.budget_micros)}"),
             ("books", "balanced" if self.books_balance else "NOT BALANCED"),
             ("took", f"{self.seconds:.1f} s"),
         ]

@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from pdqs.errors import PdqsError
+from pdqs.money import MICROS_PER_UNIT, exact_money
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.ledger import Charge, Ledger, Spending, StoredBid, StoredReport
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, epsilon_of, in_words, is_fair, least_payment_micros
@@ -63,8 +64,8 @@ class Device:
         check_notice(notice)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:
             raise OfferRefused(
-                f"a bid in this round lies between {notice.bid_low_micros} and {notice.bid_high_micros} micro-units,"
-                f" got {bid_micros}"
+                f"a bid in this round lies between {exact_money(notice.bid_low_micros)} and"
+                f" {exact_money(notice.bid_high_micros)}, got {exact_money(bid_micros)}"
             )
         body = Bid(terms_hash=notice.terms_hash, bid_micros=bid_micros).model_dump_json().encode()
         return self.ledger.keep_bid(self.market, notice.round_id, bid_micros, body)
@@ -148,7 +149,7 @@ def _promised(document: dict[str, Any]) -> dict[str, Any]:
         "attribute": document["attribute"],
         "text": query["text"],
         "domain": (domain["kind"], tuple(domain["labels"]), domain["start"], domain["step"], domain["size"]),
-        "bid range": (round(low * 1_000_000), round(high * 1_000_000)),
+        "bid range": (round(low * MICROS_PER_UNIT), round(high * MICROS_PER_UNIT)),
         "epsilon cap": terms["epsilon_max"],
         "closing time": document["bids_close_at_ms"],
         "contract": terms["contract"],
@@ -183,4 +184,5 @@ def check_offer(notice: RoundNotice, offer: Offer, bid_micros: int) -> None:
         raise OfferRefused(f"{where}: epsilon {nanos / NANOS_PER_EPSILON:.6f} is above the round's cap")
     if not is_fair(bid_micros, offer.q_numerator, k, offer.payment_micros):
         least = least_payment_micros(bid_micros, offer.q_numerator, k)
-        raise OfferRefused(f"{where}: it pays {offer.payment_micros} micro-units where your price comes to {least}")
+        pays = exact_money(offer.payment_micros)
+        raise OfferRefused(f"{where}: it pays {pays} where your price comes to {exact_money(least)}")

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 
-from pdqs.money import MICROS_PER_UNIT
 from pdqs.privacy import Q_UNITS, epsilon_upper
 
 NANOS_PER_EPSILON = 10**9
@@ -54,17 +53,6 @@ def is_fair(bid_micros: int, numerator: int, domain_size: int, payment_micros: i
     (False, True)
     """
     return payment_micros >= least_payment_micros(bid_micros, numerator, domain_size)
-
-
-def exact_money(micros: int) -> str:
-    """Micro-units for people, to the last one: at least two decimals, no idle zeros after them.
-
-    >>> exact_money(1_500_000), exact_money(-1_234_000_001)
-    ('1.50', '-1,234.000001')
-    """
-    whole, part = divmod(abs(micros), MICROS_PER_UNIT)
-    decimals = f"{part:06d}".rstrip("0").ljust(2, "0")
-    return f"{'-' if micros < 0 else ''}{whole:,}.{decimals}"
 
 
 def sureness(epsilon: float) -> float:

@@ -11,6 +11,7 @@ from typing import final
 from pdqs.clearing.ladder import calibrate
 from pdqs.errors import InputError, ensure
 from pdqs.estimate import Answer, answer_from_tally
+from pdqs.money import short_money
 from pdqs.records import OFFER_COLUMNS, REPORT_COLUMNS
 from pdqs.scale.beside import AddUpOffers, AnswerOffers, refuse_other_lengths
 from pdqs.scale.engines import Engine, Threads, cores
@@ -29,7 +30,7 @@ from pdqs.scale.progress import Progress, silent
 from pdqs.scale.sink import complete_folder
 from pdqs.scale.source import PIECE_ROWS, Piece, Source, open_source
 from pdqs.scale.sums import Totals, TradeSums
-from pdqs.show import Shown, money
+from pdqs.show import Shown
 from pdqs.terms import Terms
 
 
@@ -51,12 +52,12 @@ class StreamedTrade(Shown):
             ("offers", f"{offers.bought:,} of {offers.owners:,} owners, {offers._rows()[0][1]}"),
             ("answer", self.answer._title()),
             *self.answer._rows()[:-1],
-            ("paid", f"{money(self.sums.paid_micros)} of {money(self.terms.budget_micros)}"),
+            ("paid", f"{short_money(self.sums.paid_micros)} of {short_money(self.terms.budget_micros)}"),
         ]
 
     def _notes(self) -> tuple[str, ...]:
         over = self.sums.paid_micros - self.terms.budget_micros
-        return (*self.answer.warnings, *((f"{money(over)} over the budget",) if over > 0 else ()))
+        return (*self.answer.warnings, *((f"{short_money(over)} over the budget",) if over > 0 else ()))
 
 
 @final

@@ -7,9 +7,9 @@ from typing import final
 
 from pdqs.errors import ensure
 from pdqs.estimate.tally import FRACTION_BITS, Tally, exact_sum
-from pdqs.money import MICROS_PER_UNIT
+from pdqs.money import MICROS_PER_UNIT, short_money
 from pdqs.offers import Offers
-from pdqs.show import Shown, money
+from pdqs.show import Shown
 
 
 @final
@@ -49,7 +49,7 @@ class Totals(Shown):
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("spent", f"{money(self.spent_micros)} of {money(self.budget_micros)}"),
+            ("spent", f"{short_money(self.spent_micros)} of {short_money(self.budget_micros)}"),
             ("information", f"{self.information:,.1f} (sum of q^2)"),
         ]
 

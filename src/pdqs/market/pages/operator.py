@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
+from pdqs.errors import InputError
 from pdqs.market import commands, queries
 from pdqs.market.context import Market
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, Form, OperatorSession, PageRoute, RoundId, UserId, key_of, market_of
-from pdqs.money import MICROS_PER_UNIT
-from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Invitation, NewUser, Transfer, User
+from pdqs.money import parse_money
+from pdqs.protocol.market_messages import Invitation, NewUser, Transfer, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
 
 router = APIRouter(prefix="/operator", route_class=PageRoute)
@@ -129,12 +129,7 @@ def _people_page(
 
 def _transfer(user_id: str, amount: str) -> Transfer:
     try:
-        micros = Decimal(amount.strip().replace(",", "")) * MICROS_PER_UNIT
-        whole = int(micros)
-        if micros != whole or not 1 <= whole <= MOST_BUDGET_MICROS:
-            raise InvalidOperation
-        return Transfer(user_id=user_id, amount_micros=whole)
-    except (InvalidOperation, ValueError, OverflowError):
-        raise UnprocessableError(
-            ProblemType.BAD_AMOUNT, "choose someone, and give an amount above 0 with at most six decimals"
-        ) from None
+        return Transfer(user_id=user_id, amount_micros=parse_money(amount))
+    except (InputError, ValidationError):
+        detail = "choose someone, and give an amount above 0 with at most six decimals"
+        raise UnprocessableError(ProblemType.BAD_AMOUNT, detail) from None

@@ -9,9 +9,9 @@ from typing import Any, final
 
 from pydantic import ValidationError
 
-from pdqs.errors import PdqsError
+from pdqs.errors import InputError, PdqsError
 from pdqs.market.rounds import terms_of
-from pdqs.money import MICROS_PER_UNIT
+from pdqs.money import parse_money
 from pdqs.protocol.market_messages import RoundPlan
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
@@ -151,15 +151,18 @@ class _Reader:
         return int(value)
 
     def micros(self, name: str, *, least: int = 0) -> int:
-        value = self.number(name, least=0.0, most=1e6)
+        """An amount up to a million; where it is none, the fault is noted and a harmless amount stands in."""
+        self.number(name, least=0.0, most=1e6)
         if name in self.faults:
             return max(least, 1)
-        micros = Decimal(self.fields[name].replace(",", "")) * MICROS_PER_UNIT
-        if micros != int(micros):
+        try:
+            found = parse_money(self.fields[name])
+        except InputError:
             self.faults[name] = "Amounts have at most six decimals."
-        elif micros < least:
+            return max(least, 1)
+        if found < least:
             self.faults[name] = "Give an amount above 0."
-        return int(value * MICROS_PER_UNIT) if name in self.faults else int(micros)
+        return max(found, least)
 
     def seconds(self, name: str) -> int:
         unit = SECONDS.get(self.fields[f"{name}_unit"], 0)

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from pdqs import __version__
 from pdqs.market.pages import charts
 from pdqs.market.pages.session import market_of
-from pdqs.owner.price import exact_money
+from pdqs.money import decimals_of, exact_money, money_text, short_money
 
 _HERE = Path(__file__).parent
 
@@ -54,7 +54,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(money=money, exact=exact_money, when=when, until=until, number=number, figure=figure)
+    environment.filters.update(
+        money=short_money, exact=exact_money, when=when, until=until, number=number, figure=figure
+    )
     environment.globals.update(
         version=__version__, column=column, asset=asset, charts=charts, state_words=STATE_WORDS, kind_words=KIND_WORDS
     )
@@ -77,25 +79,14 @@ def asset(name: str) -> str:
     return f"/static/{name}?v={mark}"
 
 
-def money(micros: int) -> str:
-    """Micro-units to the hundredth, or exactly when they are smaller than that.
-
-    >>> money(1_500_000), money(1_234)
-    ('1.50', '0.001234')
-    """
-    if micros and abs(micros) < 10_000:
-        return exact_money(micros)
-    return f"{micros / 1_000_000:,.2f}"
-
-
 def column(micros: Sequence[int]) -> list[str]:
     """Amounts that stand under each other: exact, all with as many decimals as the one that needs most.
 
     >>> column([200_000_000, 8_000_002])
     ['200.000000', '8.000002']
     """
-    places = max(len(exact_money(amount).partition(".")[2]) for amount in micros)
-    return [f"{'-' if m < 0 else ''}{abs(m) // 10**6:,}.{f'{abs(m) % 10**6:06d}'[:places]}" for m in micros]
+    decimals = max(map(decimals_of, micros))
+    return [money_text(amount, decimals) for amount in micros]
 
 
 def number(value: float) -> str:

@@ -3,6 +3,7 @@
 // The order is fixed: check, charge and store, then send. Only the report's code goes on from the draw; the value is in
 // no message, no store and no log.
 
+import { money } from "./money.mjs";
 import { drawReport, systemWords } from "./randomiser.mjs";
 import { epsilon, epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
 
@@ -77,7 +78,7 @@ export async function checkOffer(notice, offer, bidMicros) {
   }
   if (!isFair(bidMicros, offer.q_numerator, k, offer.payment_micros)) {
     const least = leastPaymentMicros(bidMicros, offer.q_numerator, k);
-    throw new Refusal(`The offer pays ${offer.payment_micros} micro-units where your price comes to ${least}.`);
+    throw new Refusal(`The offer pays ${money(offer.payment_micros)} where your price comes to ${money(least)}.`);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { Device, checkNotice } from "/device/device.mjs";
 import { openStore } from "/device/store.mjs";
+import { hundredths } from "/device/money.mjs";
 import { sureness } from "/device/price.mjs";
 import { ask, calm, epsilonText, micros, money, owner, trouble } from "./market.mjs";
 
@@ -117,7 +118,7 @@ async function reviewed(device) {
 function present(review) {
   const { offer, spending } = review;
   const chance = (100 * offer.q_numerator) / 2 ** 32;
-  show("payment", (Math.floor(offer.payment_micros / 1e4) / 100).toFixed(2));
+  show("payment", hundredths(offer.payment_micros));
   show("exact", money(offer.payment_micros));
   show("epsilon", review.epsilon.toFixed(4));
   show("least", money(review.leastPaymentMicros));
