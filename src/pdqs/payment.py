@@ -16,10 +16,11 @@ import numpy as np
 
 from pdqs.errors import RuleError
 from pdqs.money import MICROS_PER_UNIT
-from pdqs.piecewise import Piecewise, fit_tail, last_true
+from pdqs.piecewise import Piecewise, fit_tail, last_true, steps
 from pdqs.privacy import Q_UNITS
 from pdqs.rules.base import Rule, Setting, name_of
 from pdqs.rules.shape import Shaped
+from pdqs.rules.tabled import Tabled
 from pdqs.types import Floats
 
 TABLE_ERROR = 1e-12
@@ -83,7 +84,15 @@ def curve(rule: Rule, scale: float, setting: Setting) -> Curve:
     >>> linear.payment(np.array([0.29])).round(3).tolist()
     [0.635]
     """
+    if isinstance(rule, Tabled):
+        return _stepped(rule, scale, setting)
     return _tabulated(rule, scale, setting)  # type: ignore[arg-type]  # Terms let only hashable rules in
+
+
+@lru_cache(maxsize=256)
+def _stepped(rule: Tabled, scale: float, setting: Setting) -> Curve:
+    """A rule that is a table already: its integral is a sum."""
+    return Curve(rule, scale, setting, steps(rule.edges, setting.load(np.minimum(rule.row(scale), setting.q_max))))
 
 
 @lru_cache(maxsize=2048)

@@ -204,6 +204,24 @@ def fit_tail(
     return _refined(f, _edges(low, high, breaks), good_enough)
 
 
+def steps(edges: Floats, heights: Floats) -> Piecewise:
+    """A function that is constant between edges, with its integral.
+
+    >>> steps(np.array([0.0, 1.0, 3.0]), np.array([2.0, 1.0])).tail(np.array([0.5, 2.0])).tolist()
+    [3.0, 1.0]
+    """
+    half = 0.5 * np.diff(edges)
+    parts = half * heights
+    return Piecewise(
+        edges=edges,
+        middle=0.5 * (edges[1:] + edges[:-1]),
+        per_half=1.0 / half,
+        powers=heights[None, :],
+        antiderivative=np.stack([parts, parts]),
+        tails=np.concatenate([np.cumsum(2.0 * parts[::-1])[::-1][1:], [0.0]]),
+    )
+
+
 def last_true(holds: Callable[[Floats], Booleans], low: float, high: float) -> float:
     """The largest x in [low, high] where a condition that is true up to some point holds, to the last bit.
 

@@ -140,13 +140,16 @@ class Terms:
 
     @cached_property
     def bound_rule(self) -> Rule:
-        """The rule, told of its market and checked to be a family of falling curves."""
+        """The rule, told of its market and checked to be a family of falling curves; a user's rule as its table."""
         rule = rules.named(self.rule) if isinstance(self.rule, str) else self.rule
         if rules.has_field(rule, "prior") and getattr(rule, "prior") is None:  # noqa: B009  a Rule need not have one
             rule = rules.replaced(rule, prior=self.prior)
         bound = rules.bind(rule, self.setting)
         rules.check(bound, self.setting)
-        return bound
+        shown_the_bids = self.clearing in ("open", "greedy") and hasattr(bound, "read")
+        if rules.is_vouched(bound) or shown_the_bids:
+            return bound
+        return rules.tabled(bound, self.setting, self.scale)  # type: ignore[arg-type]  # rules are frozen, so hashable
 
     @property
     def rule_name(self) -> str:

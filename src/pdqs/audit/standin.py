@@ -8,10 +8,11 @@ from typing import final
 
 import numpy as np
 
-from pdqs.rules.base import Setting
+from pdqs.rules.base import Setting, vouched
 from pdqs.types import Floats
 
 
+@vouched
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadsBids:

@@ -11,7 +11,7 @@ import numpy as np
 from pdqs.errors import RuleError
 from pdqs.neural import logistic
 from pdqs.rules import Optimal
-from pdqs.rules.base import Setting
+from pdqs.rules.base import Setting, vouched
 from pdqs.types import Floats
 
 LINKS = ("response", "sigmoid")
@@ -42,6 +42,7 @@ class LearnedPrice:
         return bids
 
 
+@vouched
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:

@@ -12,10 +12,11 @@ import numpy as np
 
 from pdqs.errors import InputError, RuleError
 from pdqs.neural import logistic
-from pdqs.rules.base import Setting
+from pdqs.rules.base import Setting, vouched
 from pdqs.types import Floats
 
 
+@vouched
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logistic:
@@ -91,6 +92,7 @@ class Nets:
         return float(abs(w1) * abs(w2)), float(abs(w2) * reached[-1] + d)
 
 
+@vouched
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Npqm:

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pdqs.errors import RuleError
-from pdqs.rules.base import Rule, Setting, bind, check, has_field, name_of, printed_scale, replaced
+from pdqs.rules.base import Rule, Setting, bind, check, has_field, is_vouched, name_of, printed_scale, replaced
 from pdqs.rules.exponential import Exponential
 from pdqs.rules.linear import Linear
 from pdqs.rules.logarithmic import Logarithmic
@@ -29,6 +29,7 @@ from pdqs.rules.optimal import Optimal
 from pdqs.rules.quadratic import Quadratic
 from pdqs.rules.robust import Robust
 from pdqs.rules.step import Step
+from pdqs.rules.tabled import Tabled, tabled
 
 NAMED: dict[str, Callable[[], Any]] = {
     rule.name: rule for rule in (Linear, Exponential, Logarithmic, Quadratic, Step, Optimal, Robust)
@@ -59,11 +60,14 @@ __all__ = [
     "Rule",
     "Setting",
     "Step",
+    "Tabled",
     "bind",
     "check",
     "has_field",
+    "is_vouched",
     "name_of",
     "named",
     "printed_scale",
     "replaced",
+    "tabled",
 ]

@@ -49,6 +49,19 @@ class Setting:
 
 
 AnyRule = TypeVar("AnyRule", bound=Rule)
+AnyType = TypeVar("AnyType", bound=type)
+_VOUCHED: set[type] = set()
+
+
+def vouched(rule_type: AnyType) -> AnyType:
+    """Mark a class of pdqs whose every object falls in the bid and grows with the scale: it is priced as it stands."""
+    _VOUCHED.add(rule_type)
+    return rule_type
+
+
+def is_vouched(rule: Rule) -> bool:
+    """Whether pdqs itself answers for this rule; any other is read into a table (:mod:`pdqs.rules.tabled`)."""
+    return type(rule) in _VOUCHED
 
 
 def bind(rule: AnyRule, setting: Setting) -> AnyRule:

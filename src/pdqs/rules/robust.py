@@ -11,12 +11,13 @@ import numpy as np
 from pdqs.piecewise import Piecewise, fit_value
 from pdqs.priors import Prior, Uniform
 from pdqs.privacy import Contract
-from pdqs.rules.base import Setting
+from pdqs.rules.base import Setting, vouched
 from pdqs.rules.inverse import falling_inverse
 from pdqs.rules.shape import Placement, Shape, stretched, virtual_line
 from pdqs.types import Floats
 
 
+@vouched
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robust:

@@ -8,11 +8,12 @@ from typing import final
 import numpy as np
 
 from pdqs.errors import RuleError
-from pdqs.rules.base import Setting
+from pdqs.rules.base import Setting, vouched
 from pdqs.rules.shape import Placement, Shape, cut, uncut
 from pdqs.types import Floats
 
 
+@vouched
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
