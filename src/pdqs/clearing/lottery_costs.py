@@ -1,0 +1,134 @@
+"""What a lottery would cost at a rung: A(g) = sum over owners of what each is charged, in micro-units.
+
+Charges never fall as the rung rises, and an owner's charge does not depend on anybody else: both are what the proofs of
+:mod:`pdqs.clearing.lottery` stand on.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, final
+
+import numpy as np
+
+from pdqs.clearing.lottery_full import FullRung
+from pdqs.clearing.lottery_summary import LotterySummary, bid_edges, draw_edges
+from pdqs.clearing.lottery_words import LotteryMarket
+from pdqs.errors import TermsError
+from pdqs.types import Floats, Integers, Words
+
+_AT_ONCE = 2**18  # owners times rungs worked out in one go
+
+
+class Costs(Protocol):
+    """The cost of a whole market by rung."""
+
+    def totals(self, rungs: Integers) -> Integers:
+        """A(g) for each of these rungs."""
+        ...
+
+
+def costs_of(summary: LotterySummary, market: LotteryMarket) -> Costs:
+    """The costs of a summary: owner by owner or cell by cell, at q* or beyond."""
+    top = market.dearest if market.form.plain else _largest_charge(market)
+    if top * summary.owners >= 2**63:
+        raise TermsError("payments are too large to add up in micro-units: use a larger unit of money")
+    if market.form.plain:
+        return _PlainOwners(summary, market) if summary.exact else _Cells(summary, market)
+    return _FullOwners(summary, market) if summary.exact else _Cells(summary, market)
+
+
+def _largest_charge(market: LotteryMarket) -> int:
+    return FullRung(market, market.ladder.highest).largest_charge
+
+
+def plain_charge(market: LotteryMarket, weights: Floats, draws: Words | Integers, rungs: Integers | int) -> Integers:
+    """P(g) = T(k; g) for owners who are asked at their rung, else 0; a weight of 0 is never asked."""
+    draws = np.asarray(draws, dtype=np.int64)
+    rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), draws.shape)
+    asked = draws < market.count(weights, rungs)
+    charges = np.zeros(draws.shape, dtype=np.int64)
+    charges[asked] = market.posted(draws[asked], rungs[asked])
+    return charges
+
+
+def weights_of(market: LotteryMarket, bids: Floats) -> Floats:
+    """m1/phi of each bid at its whole price; 0 for those that the budget could never pay."""
+    reserves = market.reserve(bids)
+    return np.where(reserves <= market.budget_micros, market.weight_of_reserve(reserves), 0.0)
+
+
+@final
+class _PlainOwners:
+    """Owner by owner, at q*. Each rung is worked out once, several at a time where owners are few."""
+
+    def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
+        self._market = market
+        self._weights, self._draws = weights_of(market, summary.bids), summary.draws.astype(np.int64)
+        self._known: dict[int, int] = {}
+
+    def totals(self, rungs: Integers) -> Integers:
+        wanted = np.unique(rungs)
+        missing = np.array([g for g in wanted.tolist() if g not in self._known], dtype=np.int64)
+        together = max(1, _AT_ONCE // max(self._draws.size, 1))
+        for start in range(0, missing.size, together):
+            part = missing[start : start + together]
+            self._known.update(zip(part.tolist(), self._worked_out(part).tolist(), strict=True))
+        found = np.array([self._known[g] for g in wanted.tolist()], dtype=np.int64)
+        return found[np.searchsorted(wanted, rungs)]
+
+    def _worked_out(self, rungs: Integers) -> Integers:
+        asked = self._draws < self._market.count(self._weights, rungs[:, None])
+        row, owner = np.nonzero(asked)
+        totals = np.zeros(rungs.size, dtype=np.int64)
+        np.add.at(totals, row, self._market.posted(self._draws[owner], rungs[row]))
+        return totals
+
+
+@final
+class _FullOwners:
+    """Owner by owner, beyond q*."""
+
+    def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
+        self._market = market
+        self._bids, self._draws = summary.bids, summary.draws.astype(np.int64)
+
+    def totals(self, rungs: Integers) -> Integers:
+        found = [int(FullRung(self._market, g).charge(self._bids, self._draws).sum()) for g in rungs.tolist()]
+        return np.array(found, dtype=np.int64)
+
+
+@final
+class _Cells:
+    """Cell by cell, each owner at her cell's lower corner.
+
+    The bids asked at a word are the lowest ones, so a draw bin needs one sum: that of its owners up to some bid bin.
+    """
+
+    def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
+        self._market = market
+        self._bids, self._draws = bid_edges(summary.low, summary.high), draw_edges(summary.bits)
+        self._weights = weights_of(market, self._bids)
+        rows = np.zeros((summary.cells.shape[0], summary.cells.shape[1] + 1), dtype=np.int64)
+        np.cumsum(summary.cells, axis=1, out=rows[:, 1:])
+        self._up_to, self._by_bid = rows, summary.cells.sum(axis=0)
+
+    def totals(self, rungs: Integers) -> Integers:
+        one = self._plain if self._market.form.plain else self._full
+        return np.array([one(g) for g in rungs.tolist()], dtype=np.int64)
+
+    def _asked(self, words: Integers) -> Integers:
+        """How many owners of each draw bin are asked when bid bin b is asked at ``words[b]`` words (falling)."""
+        bins = words.size - np.searchsorted(words[::-1], self._draws, side="right")
+        return self._up_to[np.arange(self._draws.size), bins]
+
+    def _plain(self, rung: int) -> int:
+        asked = self._asked(self._market.count(self._weights, rung))
+        some = asked > 0
+        return int(np.dot(asked[some], self._market.posted(self._draws[some], rung)))
+
+    def _full(self, rung: int) -> int:
+        curve = FullRung(self._market, rung)
+        words = np.where(self._weights > 0, curve.words(self._bids), 0)
+        asked = self._asked(words)
+        sure = np.where(words > 0, curve.base_charge(self._bids), 0)  # not 0 only where everyone is asked
+        return int(np.dot(asked, curve.offer_charge(self._draws))) + int(np.dot(sure, self._by_bid))

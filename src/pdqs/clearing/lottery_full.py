@@ -1,0 +1,105 @@
+"""Prices of a lottery whose cap lies beyond q*: the cheap report at more than q*, as one rung sees it.
+
+Up to b1, where phi(b1) = m1 s, everyone is asked and q falls with the bid; beyond it q is q* and only the chance falls.
+An owner with word k is asked up to the bid t(k), never below b1, so her Archer-Tardos payment splits in two:
+
+    P(b, k; s) = b l(q(b)) + integral_b^t(k) l(q(x)) dx = base(b) + l* t(k)
+    base(b) = b l(q(b)) + integral_b^b1 l(q(x)) dx - l* b1   for b < b1, else 0
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from pdqs.clearing.lottery_words import CHARGE, LotteryMarket
+from pdqs.money import MICROS_PER_UNIT, payment_micros
+from pdqs.types import Floats, Integers, Words
+
+_SHAVED = 1.0 - 1e-11  # a budget turned into a bid is taken this much lower, so that roundings never favour the owner
+
+
+@final
+class FullRung:
+    """One rung of such a market: how many words ask a bid, what it is paid, and what is put aside for it."""
+
+    def __init__(self, market: LotteryMarket, rung: int) -> None:
+        assert market.form.full is not None, "a plain lottery has no curve beyond q*"
+        self._market, self._rung = market, rung
+        self._form, self._full, self._low = market.form, market.form.full, market.form.setting.low
+        self._scale = float(market.ladder.scale(np.asarray(rung)))
+        line = self._form.line
+        sure = float(line.dearest(np.array([self._full.m1 * self._scale]))[0])
+        self._sure = max(sure, -1.0)  # b1, or below every bid if nobody is asked for sure
+        steep = self._scale * np.diff(line.knots) / np.diff(line.prices)
+        self._pieces = steep
+        self._ends = self._loads_beyond(line.prices)
+        whole = steep * (self._ends[:-1] - self._ends[1:])
+        self._beyond = np.append(np.cumsum(whole[::-1])[::-1], 0.0)
+        self.lowest_base = int(self._charged(self.base(np.array([self._low])))[0])
+        self.largest_charge = int(self.charge_aside(np.zeros(1, dtype=np.int64))[0])
+
+    def _loads_beyond(self, prices: Floats) -> Floats:
+        """The integral of the load from m = phi/s to m1."""
+        return self._full.loads.tail(np.minimum(prices / self._scale, self._full.m1))
+
+    def words(self, bids: Floats) -> Integers:
+        """R(b): at how many words a bid is asked."""
+        return self._market.count(self._form.weight(bids), self._rung)
+
+    def q(self, bids: Floats) -> Floats:
+        """q(b; s)."""
+        return self._form.q(bids, self._scale)
+
+    def base(self, bids: Floats) -> Floats:
+        """What is paid beyond l* t(k)."""
+        line, load = self._form.line, self._form.best.load
+        piece = line.piece_of(bids)
+        here = self._pieces[piece] * (self._loads_beyond(line.at(bids)) - self._ends[piece + 1])
+        top = min(self._sure, self._form.setting.high)
+        owed = bids * self._form.setting.load(self.q(bids)) + here + self._beyond[piece + 1] - load * top
+        return np.where(bids < self._sure, np.maximum(owed, 0.0), 0.0)
+
+    def offered(self, draws: Words | Integers) -> Floats:
+        """t(k): the dearest bid that is asked at this word; 0 if none is."""
+        return np.maximum(self._market.threshold(draws, self._rung), 0.0)
+
+    def payment(self, bids: Floats, draws: Words | Integers) -> Integers:
+        """P(b, k; s) of an owner who is asked, in micro-units, rounded up."""
+        offered = np.maximum(self.offered(draws), bids)  # they agree but for an ulp, in which she must not lose
+        return payment_micros(self.base(bids) + self._form.best.load * offered)
+
+    def charge(self, bids: Floats, draws: Words | Integers) -> Integers:
+        """What the budget is charged for an owner: a hair more than she is paid; 0 if she is not asked."""
+        asked = (np.asarray(draws, dtype=np.int64) < self.words(bids)) & self.payable(bids)
+        return np.where(asked, self.base_charge(bids) + self.offer_charge(draws), 0)
+
+    def payable(self, bids: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether the budget could ever pay a bid."""
+        return self._market.reserve(bids) <= self._market.budget_micros
+
+    def base_charge(self, bids: Floats) -> Integers:
+        """The part of the charge that the bid makes."""
+        return self._charged(self.base(bids))
+
+    def offer_charge(self, draws: Words | Integers) -> Integers:
+        """The part of the charge that the word makes."""
+        # An ulp more than t(k), because a bid may be asked an ulp beyond it.
+        return self._charged(self._form.best.load * self.offered(draws))
+
+    def charge_aside(self, draws: Words | Integers) -> Integers:
+        """The charge of the lowest bid at a word: no bid is charged more."""
+        return self.lowest_base + self.offer_charge(draws)
+
+    def first_word(self, left: Integers) -> Integers:
+        """v: the first word at which the lowest bid would be charged no more than is left; 2^bits if there is none."""
+        load, top = self._form.best.load, self._form.setting.high
+        spare = (left - self.lowest_base).astype(np.float64)
+        dearest = spare * (_SHAVED / (load * MICROS_PER_UNIT * CHARGE))
+        found = self.words(np.clip(dearest, self._low, top))
+        none = np.int64(self._market.words)
+        return np.where(left >= self.largest_charge, 0, np.where(dearest < self._low, none, found))
+
+    def _charged(self, payments: Floats) -> Integers:
+        return payment_micros(payments * CHARGE)

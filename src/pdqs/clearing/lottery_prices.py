@@ -1,0 +1,176 @@
+"""What each owner of a lottery is told: chance, whether asked, q, price. The proofs stand beside its clearing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pdqs.clearing.lottery_calibration import LotteryCalibration
+from pdqs.clearing.lottery_costs import Costs, costs_of, plain_charge, weights_of
+from pdqs.clearing.lottery_full import FullRung
+from pdqs.clearing.lottery_summary import bid_bin, bid_edges, draw_bin, draw_edges
+from pdqs.clearing.lottery_words import LotteryMarket
+from pdqs.privacy import round_q_down
+from pdqs.types import Booleans, Floats, Integers, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What one batch is told; arrays in the order of its bids."""
+
+    chance_words: Integers
+    asked: Booleans
+    q: Floats
+    price_micros: Integers
+
+
+def pricer(calibration: LotteryCalibration) -> Callable[[Floats, Integers], Own]:
+    """The way to price a batch: one of the three of the module's docstring."""
+    if not calibration.exact:
+        return lambda bids, draws: _by_cell(bids, draws, calibration)
+    if calibration.summary is None:
+        return lambda bids, draws: _by_words(bids, draws, calibration)
+    costs = costs_of(calibration.summary, calibration.market)
+    return lambda bids, draws: _at_q_star(bids, draws, calibration, costs)
+
+
+def _last_of_each(fits: Callable[[Integers, Integers], Booleans], owners: int, below: int, high: int) -> Integers:
+    """The same for many owners at once: ``fits(which, rungs)`` tells of those asked after."""
+    low, above = np.full(owners, below, dtype=np.int64), np.full(owners, high + 1, dtype=np.int64)
+    open_ = np.flatnonzero(above - low > 1)
+    while open_.size:
+        middle = (low[open_] + above[open_]) // 2
+        holds = fits(open_, middle)
+        low[open_] = np.where(holds, middle, low[open_])
+        above[open_] = np.where(holds, above[open_], middle)
+        open_ = open_[above[open_] - low[open_] > 1]
+    return low
+
+
+def _at_q_star(bids: Floats, draws: Integers, calibration: LotteryCalibration, costs: Costs) -> Own:
+    """Few owners, all at q*: her rung from her own price, her price from everyone else."""
+    market = calibration.market
+    reserves, weights = market.reserve(bids), weights_of(market, bids)
+
+    def left(which: Integers, rungs: Integers) -> Integers:
+        """beta - B_i(g)."""
+        others = costs.totals(rungs) - plain_charge(market, weights[which], draws[which], rungs)
+        return market.budget_micros - others
+
+    rungs = _last_of_each(
+        lambda which, g: left(which, g) >= reserves[which], bids.size, calibration.bottom, calibration.top
+    )
+    counts = market.count(weights, rungs)
+    asked = draws < counts
+    chosen = np.flatnonzero(asked)
+    prices = np.zeros(bids.size, dtype=np.int64)
+    prices[chosen] = _crossing(chosen, draws, calibration, left)
+    return Own(counts, asked, np.where(asked, market.form.best.q, 0.0), prices)
+
+
+def _crossing(
+    chosen: Integers, draws: Integers, calibration: LotteryCalibration, left: Callable[[Integers, Integers], Integers]
+) -> Integers:
+    """max_g min(beta - B_i(g), T(k_i; g)): the first falls with g and the second rises, so it is where they cross."""
+    market, highest = calibration.market, calibration.market.ladder.highest
+    words = draws[chosen]
+    before = _last_of_each(
+        lambda which, g: market.posted(words[which], g) <= left(chosen[which], g),
+        chosen.size,
+        calibration.bottom,
+        calibration.top,
+    )
+    after = np.minimum(before + 1, highest)
+    reached = np.where(before < market.ladder.lowest, 0, market.posted(words, before))
+    beyond = np.minimum(left(chosen, after), market.posted(words, after))
+    return np.maximum(reached, beyond)
+
+
+def posted_prices(bids: Floats, draws: Words, calibration: LotteryCalibration) -> Integers:
+    """Of a small market at q*: the highest price at which each owner, asked or not, would be asked."""
+    market = calibration.market
+    assert calibration.summary is not None, "prices beyond q* or of large markets are those of the rung"
+    costs = costs_of(calibration.summary, market)
+    weights, words = weights_of(market, bids), draws.astype(np.int64)
+
+    def left(which: Integers, rungs: Integers) -> Integers:
+        return market.budget_micros - costs.totals(rungs) + plain_charge(market, weights[which], words[which], rungs)
+
+    return np.maximum(_crossing(np.arange(bids.size), words, calibration, left), 0)
+
+
+def _by_words(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Own:
+    """Few owners, beyond q*: rung by rung, counting the words at which each owner is asked."""
+    market = calibration.market
+    payable = market.reserve(bids) <= market.budget_micros
+    weights = np.where(payable, market.form.weight(bids), 0.0)
+    reached = market.count(weights, calibration.bottom)  # R at the rung before
+    counts, rungs = reached.copy(), np.full(bids.size, calibration.bottom, dtype=np.int64)
+    first = np.zeros(bids.size, dtype=np.int64)
+    for rung, total in zip(range(calibration.bottom + 1, calibration.top + 1), calibration.totals[1:], strict=True):
+        curve = FullRung(market, rung)
+        left = market.budget_micros - (total - curve.charge(bids, draws))
+        first = np.maximum(first, curve.first_word(left))
+        words = market.count(weights, rung)
+        counts += np.maximum(words - np.maximum(reached, first), 0)
+        rungs[draws >= first] = rung
+        reached = words
+    asked = draws < market.count(weights, rungs)
+    return _priced(bids, draws, rungs, counts, asked, market)
+
+
+def _by_cell(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Own:
+    """Many owners: the rung of her cell, which neither her bid nor her word can move."""
+    market = calibration.market
+    weights = weights_of(market, bids) if market.form.plain else _payable_weights(market, bids)
+    rungs: Integers | int = calibration.bottom
+    if calibration.top > calibration.bottom:
+        rungs = _rungs_of_cells(bids, draws, calibration)
+    counts = market.count(weights, rungs)
+    return _priced(bids, draws, rungs, counts, draws < counts, market)
+
+
+def _payable_weights(market: LotteryMarket, bids: Floats) -> Floats:
+    return np.where(market.reserve(bids) <= market.budget_micros, market.form.weight(bids), 0.0)
+
+
+def _rungs_of_cells(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Integers:
+    """Climb while what the others leave pays for the largest payment: few climb more than a rung or two."""
+    market, setting = calibration.market, calibration.market.form.setting
+    edges = bid_edges(setting.low, setting.high)[bid_bin(bids, setting.low, setting.high)]
+    words = draw_edges(market.bits)[draw_bin(draws, market.bits)]
+    rungs = np.full(bids.size, calibration.bottom, dtype=np.int64)
+    climbing = np.arange(bids.size)
+    for rung, total in zip(range(calibration.bottom + 1, calibration.top + 1), calibration.totals[1:], strict=True):
+        if market.form.plain:
+            own = plain_charge(market, weights_of(market, edges[climbing]), words[climbing], rung)
+            aside = market.dearest
+        else:
+            curve = FullRung(market, rung)
+            own, aside = curve.charge(edges[climbing], words[climbing]), curve.largest_charge
+        climbing = climbing[total - own + aside <= market.budget_micros]
+        if not climbing.size:
+            break
+        rungs[climbing] = rung
+    return rungs
+
+
+def _priced(
+    bids: Floats, draws: Integers, rungs: Integers | int, counts: Integers, asked: Booleans, market: LotteryMarket
+) -> Own:
+    """q and price of the asked at their rungs."""
+    chosen = np.flatnonzero(asked)
+    q, prices = np.zeros(bids.size), np.zeros(bids.size, dtype=np.int64)
+    rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), bids.shape)
+    if market.form.plain:
+        q[chosen] = market.form.best.q
+        prices[chosen] = market.posted(draws[chosen], rungs[chosen])
+        return Own(counts, asked, q, prices)
+    for rung in np.unique(rungs[chosen]).tolist():
+        here = chosen[rungs[chosen] == rung]
+        curve = FullRung(market, rung)
+        q[here] = round_q_down(curve.q(bids[here]))
+        prices[here] = curve.payment(bids[here], draws[here])
+    return Own(counts, asked, q, prices)

@@ -1,0 +1,162 @@
+"""A lottery on whole numbers: draws are words, prices are micro-units, scales are rungs.
+
+With 2^bits words, R(b; g) = floor(2^bits rho(b; s_g)) is the number of words at which an owner is asked at rung g: she
+is asked iff her word k < R. The dearest price at which word k is asked, T(k; g) = max {b : R(b; g) > k}, is what an
+owner with that word is offered. R never rises with the bid and never falls with the rung, exactly: it is made of
+products, a quotient and a square root, each rounded to nearest, and such rounding keeps order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import final
+
+import numpy as np
+
+from pdqs.errors import RuleError, TermsError
+from pdqs.money import MICROS_PER_UNIT, payment_micros
+from pdqs.rules.lottery import Asks, LotteryForm
+from pdqs.types import Booleans, Floats, Integers, Words
+
+BITS = 32
+_OCTAVES_BELOW = 64  # at the lowest scale a bid of a millionth of the top has a chance of 2^-22
+_OCTAVES_BELOW_FULL = 32
+
+# Payments beyond q* come from a table right to 1e-12; charging this much more than is paid keeps the proof's
+# inequalities true on the integers.
+CHARGE = 1.0 + 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScaleLadder:
+    """The public scales s_g = base 2^(g / per_octave); at rungs below ``lowest`` nothing is bought."""
+
+    base: float
+    per_octave: int
+    lowest: int
+    highest: int
+
+    def scale(self, rungs: Integers) -> Floats:
+        """s_g, the same bits however many are asked for at once; 0 below the ladder."""
+        return _scales(self)[rungs - (self.lowest - 1)]
+
+
+@lru_cache(maxsize=8)
+def _scales(ladder: ScaleLadder) -> Floats:
+    """All scales of a ladder, 0 first."""
+    octave = np.array([2.0 ** (step / ladder.per_octave) for step in range(ladder.per_octave)])
+    octaves, steps = np.divmod(np.arange(ladder.lowest, ladder.highest + 1), ladder.per_octave)
+    return np.append(0.0, np.ldexp(octave[steps] * ladder.base, octaves))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class LotteryMarket:
+    """The public facts of one lottery: rule, budget, and how many bits a draw has."""
+
+    rule: Asks
+    budget_micros: int
+    bits: int = BITS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rule, Asks):
+            raise RuleError(f"a lottery needs a rule with a chance of being asked, got {self.rule!r}")
+        if self.bits > 48 or self.bits < 1:
+            raise TermsError(f"a draw needs 1 to 48 bits, got {self.bits}")
+
+    @cached_property
+    def form(self) -> LotteryForm:
+        """What the rule is made of."""
+        return self.rule.form()
+
+    @property
+    def words(self) -> int:
+        """How many draws there are: 2^bits."""
+        return 1 << self.bits
+
+    @cached_property
+    def ladder(self) -> ScaleLadder:
+        """Steps of 1e-4, or 5e-3 where chances are counted rung by rung; up to where nothing more can be bought."""
+        form = self.form
+        per_octave = 6931 if form.full is None else 138
+        enough = float(form.line.prices[-1]) / (form.best.m1 if form.full is None else form.full.full_at)
+        base = form.setting.high
+        above = max(1, math.ceil(math.log2(enough / base)) + 1)
+        below = _OCTAVES_BELOW if form.full is None else _OCTAVES_BELOW_FULL
+        return ScaleLadder(base, per_octave, -below * per_octave, above * per_octave)
+
+    @cached_property
+    def unit(self) -> float:
+        """The bid whose price at q* is one micro-unit."""
+        return 1.0 / (self.form.best.load * MICROS_PER_UNIT)
+
+    def reserve(self, bids: Floats) -> Integers:
+        """c(b) = b l* in whole micro-units, rounded up: the least that an owner who reports at q* takes."""
+        return payment_micros(bids * self.form.best.load)
+
+    @cached_property
+    def dearest(self) -> int:
+        """The highest price there is: that of the top bid, or the whole budget if that is less."""
+        return min(int(self.reserve(np.array([self.form.setting.high]))[0]), self.budget_micros)
+
+    def weight_of_reserve(self, reserves: Integers) -> Floats:
+        """m1 / phi at the bid that a whole price stands for."""
+        setting = self.form.setting
+        return self.form.weight(np.minimum(np.maximum(reserves * self.unit, setting.low), setting.high))
+
+    def count(self, weights: Floats, rungs: Integers | int) -> Integers:
+        """R: at how many words an owner of this weight m1/phi is asked at this rung."""
+        scale = self.ladder.scale(np.asarray(rungs))
+        counts: Integers = (np.sqrt(np.minimum(weights * scale, 1.0)) * float(self.words)).astype(np.int64)
+        return counts
+
+    def threshold(self, draws: Words | Integers, rungs: Integers | int) -> Floats:
+        """The largest bid that word k is offered at a rung, to a few ulps; minus infinity if no bid is asked."""
+        share = (draws + 1.0) / self.words
+        return self.form.threshold(share, self.ladder.scale(np.asarray(rungs)))
+
+    def posted(self, draws: Words | Integers, rungs: Integers | int) -> Integers:
+        """T(k; g) at q*: exactly the largest whole price c <= ``dearest`` with R(c; g) > k; 0 if there is none.
+
+        Made from the formula, then put right where its last digit was not.
+        """
+        draws = np.asarray(draws, dtype=np.int64)
+        rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), draws.shape)
+        if self.dearest < self.cheapest:
+            return np.zeros(draws.shape, dtype=np.int64)
+        bids = self.threshold(draws, rungs)
+        guess = np.where(bids < self.form.setting.high, bids / self.unit, float(self.dearest))
+        prices = np.minimum(np.maximum(guess, float(self.cheapest)), float(self.dearest)).astype(np.int64)
+        return self._corrected(prices, draws, rungs)
+
+    @cached_property
+    def cheapest(self) -> int:
+        """The lowest price there is: that of the lowest bid."""
+        return int(self.reserve(np.array([self.form.setting.low]))[0])
+
+    def _asks(self, prices: Integers, draws: Integers, rungs: Integers) -> Booleans:
+        return self.count(self.weight_of_reserve(prices), rungs) > draws
+
+    def _corrected(self, prices: Integers, draws: Integers, rungs: Integers) -> Integers:
+        """Prices where the formula was right; those that it put one off are searched for."""
+        low = ~self._asks(prices, draws, rungs)
+        high = (prices < self.dearest) & self._asks(np.minimum(prices + 1, self.dearest), draws, rungs)
+        nobody = low & (prices == self.cheapest)
+        wrong = np.flatnonzero((low | high) & ~nobody)
+        if wrong.size:
+            prices[wrong] = self._searched(draws[wrong], rungs[wrong])
+        prices[nobody] = 0
+        return prices
+
+    def _searched(self, draws: Integers, rungs: Integers) -> Integers:
+        """The largest asked price by bisection, where the cheapest is asked."""
+        below = np.full(draws.shape, self.cheapest, dtype=np.int64)
+        above = np.full(draws.shape, self.dearest + 1, dtype=np.int64)
+        while (above - below > 1).any():
+            middle = np.maximum((below + above) // 2, below)
+            asked = self._asks(middle, draws, rungs)
+            below, above = np.where(asked, middle, below), np.where(asked, above, middle)
+        return np.where(self._asks(below, draws, rungs), below, 0)
