@@ -65,9 +65,14 @@ def _plain_field(terms: Any, name: str) -> Any:
 def _plain_query(query: Query) -> dict[str, Any]:
     fields = {f.name: getattr(query, f.name) for f in dataclasses.fields(query)}  # type: ignore[arg-type]  # all are
     if isinstance(domain := fields.get("domain"), Domain):
-        held = {f.name: getattr(domain, f.name) for f in dataclasses.fields(domain)}
-        fields["domain"] = {"is": domain.kind} | held | {"labels": list(domain.labels)}
+        fields["domain"] = plain_domain(domain)
     return {"is": query.kind} | fields
+
+
+def plain_domain(domain: Domain) -> dict[str, Any]:
+    """A domain, whose numbers and labels are plain already, as plain values."""
+    held = {f.name: getattr(domain, f.name) for f in dataclasses.fields(domain)}
+    return {"is": domain.kind} | held | {"labels": list(domain.labels)}
 
 
 def plain_of(value: Any, what: str, error: type[PdqsError] = TermsError) -> Any:

@@ -36,10 +36,11 @@ def number(value: Any, what: str, error: type[PdqsError] = TermsError) -> float:
 def whole(value: Any, what: str, error: type[PdqsError] = TermsError) -> int:
     """A whole number as a plain int.
 
-    >>> whole(np.int64(5), "size")
-    5
+    >>> whole(np.int64(5), "size"), whole(1e4, "owners")
+    (5, 10000)
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    counts = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not counts and not (isinstance(value, float | np.floating) and float(value).is_integer()):
         raise error(f"{what} must be a whole number, got {shown(value)}")
     return int(value)
 

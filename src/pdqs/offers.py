@@ -21,7 +21,8 @@ class Offers(Shown):
     """Arrays in bid order: the chance of truth q, the privacy loss it means, and the expected payment.
 
     q is a multiple of 2^-32, ``epsilon`` the exact loss at that q on the domain as it is, and ``payment_micros`` whole
-    micro-units. The arrays cannot be written to.
+    micro-units. The arrays cannot be written to. ``promise`` is that of the terms they were cleared under
+    (:attr:`pdqs.Terms.promise`), empty where it is not known, as in a file.
     """
 
     bids: Floats
@@ -30,6 +31,7 @@ class Offers(Shown):
     payment_micros: Integers
     domain: Domain
     budget_micros: int
+    promise: str = ""
 
     def __post_init__(self) -> None:
         for name in ("bids", "q", "epsilon", "payment_micros"):

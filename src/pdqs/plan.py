@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from pdqs.checks import made, number, whole
 from pdqs.clearing import clear
 from pdqs.errors import PlanError
 from pdqs.estimate.level import z_of
@@ -127,7 +128,8 @@ def plan(
     >>> bool(abs(plan(terms, owners=10_000, budget=found.budget).half_width - 0.02) < 1e-4)
     True
     """
-    if isinstance(owners, bool) or int(owners) != owners or owners < 2:
+    made(terms, Terms, "terms", PlanError)
+    if whole(owners, "owners", PlanError) < 2:
         raise PlanError(f"owners must be a whole number of at least 2, got {owners}")
     if half_width is not None and budget is not None:
         raise PlanError("give half_width= or budget=, not both")
@@ -165,7 +167,7 @@ def _forecast(terms: Terms, owners: int, budget: float, level: float) -> Plan:
 
 
 def _for_half_width(terms: Terms, owners: int, half_width: float, level: float) -> Plan:
-    if not 0 < half_width < 1:
+    if not 0 < number(half_width, "half_width", PlanError) < 1:
         raise PlanError(f"half_width must be a share above 0 and below 1 (0.02 is two points), got {half_width}")
     # Nobody can be paid more than the dearest bid at the cap: this buys all there is.
     best = _forecast(terms, owners, 2.0 * owners * terms.dearest_payment + 1.0, level)

@@ -35,6 +35,14 @@ class Prior(Protocol):
         ...
 
 
+@runtime_checkable
+class FromPastBids(Protocol):
+    """A prior read off past bids: it speaks of the range they came from and of no other."""
+
+    @property
+    def bid_range(self) -> tuple[float, float]: ...
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Uniform:
@@ -148,6 +156,11 @@ class Fitted:
             raise TermsError(f"a fitted prior needs as many prices as knots, got {prices.size} and {knots.size}")
         if not (np.isfinite([knots, prices]).all() and (np.diff(knots) >= 0).all() and (np.diff(prices) >= 0).all()):
             raise TermsError("a fitted prior's knots and prices must be finite and never fall")
+
+    @property
+    def bid_range(self) -> tuple[float, float]:
+        """The range of the past bids."""
+        return float(self.knots[0]), float(self.knots[-1])
 
     def virtual_price(self, bids: Floats) -> Floats:
         price: Floats = np.maximum(np.interp(bids, self.knots, self.prices), bids)

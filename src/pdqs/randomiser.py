@@ -20,6 +20,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
+from pdqs.checks import made, shown
 from pdqs.domain import Domain
 from pdqs.errors import InputError, ensure
 from pdqs.offers import Offers
@@ -30,6 +31,7 @@ WORD_BITS = 32
 _LARGE_BATCH = 2**18
 
 
+@runtime_checkable
 class Entropy(Protocol):
     """A source of uniform 32-bit words."""
 
@@ -117,10 +119,13 @@ def randomise(values: Column, offers: Offers, rng: np.random.Generator | Entropy
     >>> len(pdqs.randomise([1, 0, 1], offers, np.random.default_rng(0)))
     3
     """
+    made(offers, Offers, "offers", InputError)
+    entropy = SeededEntropy(rng) if isinstance(rng, np.random.Generator) else rng
+    if isinstance(entropy, type) or not isinstance(entropy, Entropy):
+        raise InputError(f"rng must be np.random.default_rng(seed) or SystemEntropy(), got {shown(rng)}")
     codes = offers.domain.encode(values)
     if codes.size != len(offers):
         raise InputError(f"column 'value': {codes.size:,} values for {len(offers):,} offers")
-    entropy = SeededEntropy(rng) if isinstance(rng, np.random.Generator) else rng
     reports, selected = draw_reports(codes, q_numerators(offers.q), offers.domain.size, entropy)
     arrived = np.ones(codes.size, dtype=bool)
     return Reports(codes=reports, arrived=arrived, selected=selected, domain=offers.domain)
@@ -132,6 +137,7 @@ def received(values: Column, domain: Domain) -> Reports:
     >>> received([1, None, 0], Domain.binary()).arrived.tolist()
     [True, False, True]
     """
+    made(domain, Domain, "domain", InputError)
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     arrived = np.array([value is not None and value == value for value in listed], dtype=bool)
     filler = domain.decode(np.array([0]))[0]

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from pdqs.belonging import refuse_strangers
 from pdqs.errors import TermsError, ensure
 from pdqs.money import MICROS_PER_UNIT, short_money, units
 from pdqs.offers import Offers
@@ -75,8 +76,7 @@ def settle(offers: Offers, reports: Reports, terms: Terms) -> Payments:
     >>> pdqs.settle(offers, reports, terms).total_micros == offers.spent_micros
     True
     """
-    if len(reports) != len(offers):
-        raise TermsError(f"{len(reports):,} reports for {len(offers):,} offers")
+    refuse_strangers(reports, offers, terms, TermsError)
     if terms.contract_terms.hides_coin:
         micros = np.where(reports.arrived, offers.payment_micros, 0)
     else:

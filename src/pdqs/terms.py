@@ -13,11 +13,11 @@ from typing import Any, final
 import numpy as np
 
 from pdqs import rules
-from pdqs.canonical import Kinds, is_frozen, plain_of, plain_terms, read_fields, written
+from pdqs.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
 from pdqs.checks import number, shown
 from pdqs.errors import RuleError, TermsError
 from pdqs.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
-from pdqs.priors import Prior, Uniform
+from pdqs.priors import FromPastBids, Prior, Uniform
 from pdqs.privacy import CONTRACTS, Q_UNITS, Contract, cap_q, contract_named
 from pdqs.query import KINDS, Query, Question
 from pdqs.rules import Rule, Setting
@@ -77,6 +77,8 @@ class Terms:
             raise TermsError(f"epsilon_max {self.epsilon_max:g} gives a q_max of 1: the report would be the bare value")
         self._refuse_bad_rule()
         self._refuse_bad_prior()
+        for prior in (self.prior, getattr(self.rule, "prior", None)):  # a rule need not have one
+            self._refuse_other_range(prior)
         budget_micros(self.budget)
         dearest = self.dearest_payment * MICROS_PER_UNIT
         if dearest > LARGEST_PAYMENT_MICROS:
@@ -103,6 +105,13 @@ class Terms:
             raise TermsError("the prior can change: make it frozen, with @dataclass(frozen=True)")
         plain_of(self.prior, "prior")
         _refuse_unhashable("prior", self.prior, TermsError)
+
+    def _refuse_other_range(self, prior: object) -> None:
+        if isinstance(prior, FromPastBids) and prior.bid_range != self.bid_range:
+            (low, high), (ours, top) = prior.bid_range, self.bid_range
+            raise TermsError(
+                f"the prior was fitted to bids from {low:g} to {high:g}, not to the bid range {ours:g} to {top:g}"
+            )
 
     @property
     def question(self) -> Question:
@@ -190,6 +199,22 @@ class Terms:
         except json.JSONDecodeError as fault:
             raise TermsError(f"this is not JSON: {fault}") from None
         return Terms(**read_fields(plain, [field.name for field in dataclasses.fields(Terms)], also))
+
+    @cached_property
+    def promise(self) -> str:
+        """A hash of what an owner relies on: all but the budget, and what is made of the reports afterwards.
+
+        Offers keep it, so that reports to one question are not read, or paid, as reports to another; asking another
+        statistic of the same reports, or by another estimator, is no fault.
+
+        >>> from pdqs.query import Count
+        >>> Terms(query=Count(), budget=1.0).promise == Terms(query=Count(), budget=2.0, estimator="naive").promise
+        True
+        """
+        later = {"budget", "estimator", "query"}
+        relied_on = {name: value for name, value in plain_terms(self).items() if name not in later}
+        asked = written(relied_on | {"domain": plain_domain(self.question.domain), "text": self.question.text})
+        return hashlib.sha256(asked.encode()).hexdigest()
 
     @property
     def hash(self) -> str:

@@ -102,11 +102,11 @@ def test_a_normal_prior_prices_markets_of_every_size(contract, mean, sd, budget,
 
 
 RANGES = st.tuples(st.floats(0.0, 0.6), st.floats(0.1, 1.5)).map(lambda pair: (pair[0], pair[0] + pair[1]))
-PRIORS = st.one_of(
+BELIEFS = st.one_of(
     RANGES.map(lambda ends: Uniform(*ends)),
     st.tuples(st.floats(-0.5, 2.0), st.floats(0.02, 1.0), RANGES).map(lambda t: TruncatedNormal(t[0], t[1], *t[2])),
-    RANGES.map(lambda ends: fit(np.linspace(*ends, 40), ends)),
 )
+PRIORS = BELIEFS | RANGES.map(lambda ends: fit(np.linspace(*ends, 40), ends))
 
 
 @given(prior=PRIORS)
@@ -120,7 +120,7 @@ def test_a_price_is_defined_on_any_bid_range_never_below_the_bid_and_never_falli
 
 @pytest.mark.parametrize("rule", ["optimal", "robust"])
 @settings(max_examples=5)
-@given(prior=PRIORS, bids=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=3), budget=st.floats(0.1, 8.0))
+@given(prior=BELIEFS, bids=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=3), budget=st.floats(0.1, 8.0))
 def test_nobody_gains_by_a_lie_where_the_priors_range_is_not_that_of_the_bids(rule, prior, bids, budget):
     terms = pdqs.Terms(query=pdqs.Count(), budget=budget, rule=rule, prior=prior)
     market = np.array(bids)

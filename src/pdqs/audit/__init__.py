@@ -18,6 +18,7 @@ from pdqs.audit.markets import Market, adversarial, evenly_spread, sampled
 from pdqs.audit.mechanism import SHIPPED, Mechanism
 from pdqs.audit.report import AuditReport, Claims, Promise, claims, comparison
 from pdqs.audit.truthfulness import chosen_owners
+from pdqs.checks import made, whole
 from pdqs.errors import InputError, TermsError
 from pdqs.offers import Offers
 from pdqs.terms import Terms
@@ -95,7 +96,8 @@ def audit(
     """
     if effort not in EFFORTS:
         raise TermsError(f"unknown effort {effort!r}: choose one of {', '.join(EFFORTS)}")
-    if isinstance(owners, bool) or int(owners) != owners or not 2 <= owners <= 10_000:
+    made(terms, Terms, "terms")
+    if not 2 <= whole(owners, "owners") <= 10_000:
         raise TermsError(f"owners must be a whole number from 2 to 10000, got {owners}")
     work = EFFORTS[effort]
     rng = np.random.default_rng(seed)

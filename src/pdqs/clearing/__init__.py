@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from pdqs import columns
+from pdqs.checks import made
 from pdqs.clearing.fairquery import clear_fairly
 from pdqs.clearing.greedy import clear_greedily
 from pdqs.clearing.ladder import apply, calibrate, clear_by_ladder, summarise
@@ -31,10 +33,11 @@ def clear(bids: Column, terms: Terms) -> Offers:
     >>> offers.q.round(2).tolist()
     [0.9, 0.8, 0.7, 0.0, 0.0]
     """
+    made(terms, Terms, "terms")
     parsed = columns.bids_in_range(bids, terms.setting.low, terms.setting.high)
     if parsed.size < 2:
         raise InputError(f"column 'bid': a market needs at least 2 owners, got {parsed.size}")
-    return _WAYS[terms.clearing](parsed, terms)
+    return dataclasses.replace(_WAYS[terms.clearing](parsed, terms), promise=terms.promise)
 
 
 __all__ = ["BidSummary", "apply", "calibrate", "clear", "summarise"]

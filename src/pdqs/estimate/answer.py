@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from pdqs.belonging import refuse_strangers
 from pdqs.errors import EstimateError
 from pdqs.estimate.estimators import ESTIMATORS, Estimate, disagreement
 from pdqs.estimate.functional import CumulativeShares, Functional, NumberMean, Shares
@@ -93,8 +94,7 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
     >>> bool(found.interval[0] <= values.sum() <= found.interval[1])
     True
     """
-    if len(reports) != len(offers):
-        raise EstimateError(f"{len(reports):,} reports for {len(offers):,} offers")
+    refuse_strangers(reports, offers, terms, EstimateError)
     return answer_from_tally(tally(reports, offers), terms, level=level)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import NormalDist
 
+from pdqs.checks import number
 from pdqs.errors import TermsError
 
 
@@ -13,6 +14,6 @@ def z_of(level: float) -> float:
     >>> round(z_of(0.95), 4)
     1.96
     """
-    if not 0 < level < 1:
+    if not 0 < number(level, "level") < 1:
         raise TermsError(f"level must be above 0 and below 1, got {level}")
     return NormalDist().inv_cdf(0.5 + level / 2)

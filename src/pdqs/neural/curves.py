@@ -32,6 +32,11 @@ class LearnedPrice:
     high: float = 1.0
     quantiles: tuple[float, ...] = (0.0, 1.0)
 
+    @property
+    def bid_range(self) -> tuple[float, float]:
+        """The range of the past bids."""
+        return float(self.low), float(self.high)
+
     def virtual_price(self, bids: Floats) -> Floats:
         share = (bids - self.low) / (self.high - self.low)
         price: Floats = np.exp(np.interp(share, self.knots, self.log_prices))
