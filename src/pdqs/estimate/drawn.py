@@ -1,0 +1,141 @@
+"""Intervals for what a lottery bought, small samples included (section 12 of docs/theory).
+
+For shares: all p with |mu - p| <= t(df) sqrt(sum_h V_h(p)),
+
+    V_h(p) = W_h^2 { (sum w^2 - N) pi_h (1 - pi_h) + pi_h sum w^2 a + (1 - pi_h) sum w^2 c } / N^2
+
+with a and c the variances of a report made right when its owner is inside and outside the cell, pi_h(p) between the
+stratum's own estimate and p, and Satterthwaite's df. The first term is who was drawn, the others what they were told to
+say at random; when everyone reports (w = 1), the first vanishes: the population is finite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy.special import stdtrit
+
+from pdqs.estimate.chances import Sampled
+from pdqs.estimate.functional import Functional
+from pdqs.estimate.score import Ends, Quadratic, Scored, fixed_point, solve
+from pdqs.types import Booleans, Floats
+
+PULL = 4.0
+"""lambda_h = n_eff / (n_eff + 4): how far a stratum's own estimate is believed inside its variance."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ShareVariance:
+    """V_h(p) for shares: rows are strata, columns cells. ``own`` is lambda_h mu_h and ``rest`` 1 - lambda_h."""
+
+    scale: Floats
+    drawn: Floats
+    inside: Floats
+    outside: Floats
+    own: Floats
+    rest: Floats
+    freedom: Floats
+
+    def at(self, p: Floats) -> Floats:
+        """V_h(p), at a p for each cell."""
+        pi = self.own + self.rest * p
+        value: Floats = self.scale * (self.drawn * pi * (1 - pi) + self.inside * pi + self.outside * (1 - pi))
+        return value
+
+    def quadratic(self) -> Quadratic:
+        """sum_h V_h(p) as a polynomial of p."""
+        o, r = self.own, self.rest
+        constant = self.drawn * o * (1 - o) + self.inside * o + self.outside * (1 - o)
+        slope = r * (self.drawn * (1 - 2 * o) + self.inside - self.outside)
+        parts = (constant, slope, -self.drawn * r * r)
+        first, second, third = ((self.scale * part).sum(axis=0) for part in parts)
+        return first, second, third
+
+    def reach(self, p: Floats, tail: float) -> Floats:
+        """Student's t at Satterthwaite's df = (sum V)^2 / sum V^2/f, with V at p."""
+        return student(self.at(p), self.freedom, tail)
+
+
+def student(variances: Floats, freedom: Floats, tail: float) -> Floats:
+    """The upper ``tail`` point of t with Satterthwaite's degrees of freedom, for each column."""
+    total = variances.sum(axis=0)
+    df = total**2 / np.maximum((variances**2 / freedom).sum(axis=0), 1e-300)
+    value: Floats = stdtrit(np.maximum(df, 1.0), 1.0 - tail)
+    return value
+
+
+def share_variance(statistic: Functional, found: Sampled) -> ShareVariance:
+    """V_h for g that is 0 or 1 under k-ary reports: x, the centre, is the chance of Y = 1 in a uniform report."""
+    x = statistic.centre
+    q0, q1, q2 = found.square[:, None], found.tilted[:, None], found.steep[:, None]
+    inside = (1 - x) * (x * q2 + (1 - 2 * x) * q1 - (1 - x) * q0)
+    outside = x * ((1 - x) * q2 - (1 - 2 * x) * q1 - x * q0)
+    return general_variance(found, inside, outside)
+
+
+def general_variance(found: Sampled, inside: Floats, outside: Floats) -> ShareVariance:
+    """V_h from sum w^2 a and sum w^2 c by stratum and cell, whatever the question asked.
+
+    With p1, p0 the chances of Y = 1 inside and outside a cell, a = p1(1-p1)/(p1-p0)^2 and c = p0(1-p0)/(p1-p0)^2.
+    """
+    effective = found.effective[:, None]
+    trust = effective / (effective + PULL) if found.part.size > 1 else np.zeros_like(effective)
+    return ShareVariance(
+        scale=(found.part / found.weight)[:, None] ** 2,
+        drawn=np.maximum(found.square - found.weight, 0.0)[:, None],
+        inside=np.maximum(inside, 0.0),
+        outside=np.maximum(outside, 0.0),
+        own=trust * np.clip(found.mean, 0.0, 1.0),
+        rest=1.0 - trust,
+        freedom=np.maximum(effective - 1.0, 1.0),
+    )
+
+
+def share_intervals(statistic: Functional, found: Sampled, level: float) -> Scored:
+    """The interval of each cell, at this level apart from the others."""
+    return solved_shares(found.estimate, share_variance(statistic, found), (1.0 - level) / 2.0)
+
+
+def solved_shares(estimate: Floats, variance: ShareVariance, tail: float) -> Scored:
+    """Solve the quadratic, with the degrees of freedom that hold at each end."""
+    quadratic = variance.quadratic()
+
+    def ends(low: Floats, high: Floats) -> Ends:
+        return (
+            solve(estimate, quadratic, variance.reach(low, tail))[0],
+            solve(estimate, quadratic, variance.reach(high, tail))[1],
+        )
+
+    low, high = fixed_point(ends, np.clip(estimate, 0.0, 1.0))
+    return Scored(estimate, low, high)
+
+
+def simultaneous(statistic: Functional, found: Sampled, level: float) -> Scored:
+    """Intervals that *all* hold at once with probability ``level``: each of the k at 1 - (1 - level)/k (Bonferroni).
+
+    Two cells share one interval: if the first holds, so does the second.
+    """
+    cells = statistic.centre.size
+    return share_intervals(statistic, found, 1.0 - (1.0 - level) / (cells if cells > 2 else 1))
+
+
+def refuses_at_least(statistic: Functional, found: Sampled, share: Floats | float, level: float) -> Booleans:
+    """Whether the reports contradict "this cell's share is at least ``share``", for each cell, at (1 - level)/2."""
+    return _refused(statistic, found, share, level, below=True)
+
+
+def refuses_at_most(statistic: Functional, found: Sampled, share: Floats | float, level: float) -> Booleans:
+    """Whether the reports contradict "this cell's share is at most ``share``", for each cell, at (1 - level)/2."""
+    return _refused(statistic, found, share, level, below=False)
+
+
+def _refused(statistic: Functional, found: Sampled, share: Floats | float, level: float, *, below: bool) -> Booleans:
+    variance = share_variance(statistic, found)
+    at = np.broadcast_to(np.asarray(share, dtype=np.float64), statistic.centre.shape)
+    bound = variance.reach(at, (1.0 - level) / 2.0) * np.sqrt(variance.at(at).sum(axis=0))
+    distance = at - found.estimate if below else found.estimate - at
+    refused: Booleans = distance > bound
+    return refused

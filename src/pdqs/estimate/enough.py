@@ -1,0 +1,29 @@
+"""When there is no answer: too few reports, or too little in them, and then no number at all."""
+
+from __future__ import annotations
+
+LEAST_INFORMATION = 4.0
+"""Information 4 is a half-width of 49 points of share: below it an interval says nothing."""
+
+LEAST_REPORTS = 5
+
+
+def why_no_answer(reports: int, information: float) -> str:
+    """A plain reason, or nothing when there is enough.
+
+    Information is sum q^2 for estimators with weights; with chances it is n_eff q^2, that of as many equal weights.
+
+    >>> why_no_answer(3, 12.0)
+    'no answer: 3 reports came, and at least 5 are needed'
+    >>> why_no_answer(100, 12.0)
+    ''
+    """
+    if reports < LEAST_REPORTS:
+        came = {0: "no report came", 1: "1 report came"}.get(reports, f"{reports} reports came")
+        return f"no answer: {came}, and at least {LEAST_REPORTS} are needed"
+    if information < LEAST_INFORMATION:
+        return (
+            f"no answer: the {reports:,} reports that came say too little"
+            f" (information {information:.1f}, at least {LEAST_INFORMATION:.0f} needed)"
+        )
+    return ""

@@ -1,0 +1,132 @@
+"""Strata by price: owners cut by bid into groups with equal sums of chance (section 9 of docs/theory).
+
+Two passes: a summary of prices is added up over any split of the market, the strata are cut from it alone, and a second
+pass adds up the reports of each stratum. A small market keeps every bid in its summary; a large one keeps the lower
+edges of narrow bins, so a stratum then ends at an edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.types import Booleans, Floats, Integers
+
+LEAST_CHANCE = 2.0**-20
+"""An owner with a smaller chance counts as one who can never be asked: she would stand for a million others."""
+
+CHANCE_A_STRATUM = 30
+MOST_STRATA = 10
+LEAST_REPORTS = 5
+GAP = -1
+"""The stratum number of owners whom no report can speak for."""
+
+_WORD = 2.0**32
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PriceSummary:
+    """For each price, rising: the owners who ask it, the sum of their chances (in units of 2^-32) and their reports.
+
+    Only owners with a chance of at least 2^-20 are in the columns. ``dearest`` is the highest bid of a report, exact
+    even when prices are bins (-inf without a report).
+    """
+
+    prices: Floats
+    owners: Integers
+    chances: Integers
+    reports: Integers
+    dearest: float
+
+    def merged(self, other: PriceSummary) -> PriceSummary:
+        """The summary of both sets of owners together."""
+        prices, at = np.unique(np.concatenate([self.prices, other.prices]), return_inverse=True)
+
+        def added(ours: Integers, theirs: Integers) -> Integers:
+            return _sums(np.concatenate([ours, theirs]), at, prices.size)
+
+        return PriceSummary(
+            prices=prices,
+            owners=added(self.owners, other.owners),
+            chances=added(self.chances, other.chances),
+            reports=added(self.reports, other.reports),
+            dearest=max(self.dearest, other.dearest),
+        )
+
+
+def summarise_prices(bids: Floats, chances: Floats, heard: Booleans, *, grain: float = 0.0) -> PriceSummary:
+    """Add up one batch. ``heard`` says whose report arrived; ``grain`` is the width of a bin, 0 keeps every bid.
+
+    >>> summary = summarise_prices(np.array([3.0, 1.0, 1.0]), np.array([0.5, 1.0, 1.0]), np.array([True, True, False]))
+    >>> summary.prices.tolist(), summary.owners.tolist(), summary.reports.tolist(), summary.dearest
+    ([1.0, 3.0], [2, 1], [1, 1], 3.0)
+    """
+    some = chances >= LEAST_CHANCE
+    bids, chances, heard = bids[some], chances[some], heard[some]
+    words = np.floor(chances * _WORD).astype(np.int64)
+    prices, at = np.unique(np.floor(bids / grain) * grain if grain else bids, return_inverse=True)
+    return PriceSummary(
+        prices=prices,
+        owners=np.bincount(at, minlength=prices.size),
+        chances=_sums(words, at, prices.size),
+        reports=np.bincount(at[heard], minlength=prices.size),
+        dearest=float(bids[heard].max(initial=-np.inf)),
+    )
+
+
+def _sums(values: Integers, at: Integers, size: int) -> Integers:
+    """The sum of the values at each place, in whole numbers."""
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, at, values)
+    return total
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Where one stratum ends and the next begins: stratum h holds the bids in [bounds[h-1], bounds[h]).
+
+    Owners dearer than ``dearest`` reported, or whose chance is below 2^-20, are in no stratum: nothing speaks for them.
+    """
+
+    bounds: Floats
+    dearest: float
+
+    def __len__(self) -> int:
+        return int(self.bounds.size) + 1
+
+    def of(self, bids: Floats, chances: Floats) -> Integers:
+        """The stratum of each owner, or ``GAP``.
+
+        >>> Strata(np.array([0.4]), 0.8).of(np.array([0.1, 0.4, 0.9, 0.5]), np.array([1.0, 1.0, 1.0, 0.0])).tolist()
+        [0, 1, -1, -1]
+        """
+        found = np.searchsorted(self.bounds, bids, side="right")
+        return np.where((bids > self.dearest) | (chances < LEAST_CHANCE), GAP, found)
+
+
+def cut(summary: PriceSummary) -> Strata:
+    """H strata with equal sums of chance, H = clip(sum of chances // 30, 1, 10), fewer until each has 5 reports.
+
+    Owners of one price stay together. Prices above the dearest report are left out before cutting.
+    """
+    within = summary.prices <= summary.dearest
+    words, reports = summary.chances[within], summary.reports[within]
+    total = int(words.sum())
+    wanted = min(max(total // (CHANCE_A_STRATUM << 32), 1), MOST_STRATA)
+    for strata in range(wanted, 1, -1):
+        last = _ends(words, total, strata)
+        counts = np.diff(np.cumsum(reports)[last], prepend=0)
+        if last.size == strata and counts.min() >= LEAST_REPORTS:
+            return Strata(summary.prices[within][last[:-1] + 1], summary.dearest)
+    return Strata(np.empty(0), summary.dearest)
+
+
+def _ends(words: Integers, total: int, strata: int) -> Integers:
+    """The last price of each stratum: the first whose cumulated chance reaches the next equal part."""
+    cumulated = np.cumsum(words)
+    marks = np.array([total * (h + 1) // strata for h in range(strata)])
+    return np.unique(np.searchsorted(cumulated, marks))

@@ -1,0 +1,87 @@
+"""Strata by price: equal sums of chance, five reports each, and the same from any split of the market."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pdqs.estimate.strata import GAP, PriceSummary, Strata, cut, summarise_prices
+
+
+def market(rng, n=2000):
+    bids = rng.random(n).round(3)
+    chances = np.floor(np.minimum(1.0, 0.1 / np.sqrt(bids + 1e-3)) * 2**32) / 2**32
+    return bids, chances, rng.random(n) < chances
+
+
+def same(one: PriceSummary, other: PriceSummary) -> bool:
+    columns = ("prices", "owners", "chances", "reports")
+    return one.dearest == other.dearest and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in columns
+    )
+
+
+def test_strata_have_equal_sums_of_chance_up_to_one_price(rng):
+    bids, chances, heard = market(rng)
+    strata = cut(summarise_prices(bids, chances, heard))
+    number = strata.of(bids, chances)
+    sums = np.array([chances[number == h].sum() for h in range(len(strata))])
+    at_one_price = max(chances[bids == bid].sum() for bid in np.unique(bids))
+    assert len(strata) == min(int(chances[number != GAP].sum() // 30), 10)
+    assert np.ptp(sums) <= 2 * at_one_price
+
+
+def test_owners_of_one_price_share_a_stratum(rng):
+    bids, chances, heard = market(rng)
+    number = cut(summarise_prices(bids, chances, heard)).of(bids, chances)
+    assert all(np.unique(number[bids == bid]).size == 1 for bid in np.unique(bids))
+
+
+def test_every_stratum_has_five_reports_and_there_are_fewer_when_few_reported(rng):
+    bids, chances, _ = market(rng)
+    for heard_of in (4, 9, 23, 60):
+        heard = np.zeros(bids.size, dtype=bool)
+        heard[rng.choice(bids.size, heard_of, replace=False)] = True
+        strata = cut(summarise_prices(bids, chances, heard))
+        counts = np.bincount(strata.of(bids, chances)[heard], minlength=len(strata))
+        assert len(strata) == 1 or counts.min() >= 5
+        assert len(strata) <= max(heard_of // 5, 1)
+
+
+def test_any_split_gives_the_same_summary_on_bids_and_on_bins(rng):
+    bids, chances, heard = market(rng)
+    for grain in (0.0, 2.0**-6):
+        whole = summarise_prices(bids, chances, heard, grain=grain)
+        cuts = np.sort(rng.integers(0, bids.size, 5))
+        parts = [
+            summarise_prices(*batch, grain=grain)
+            for batch in zip(np.split(bids, cuts), np.split(chances, cuts), np.split(heard, cuts), strict=True)
+        ]
+        merged = parts[-1]
+        for part in parts[:-1]:
+            merged = merged.merged(part)
+        assert same(merged, whole)
+
+
+def test_those_dearer_than_any_report_or_without_a_chance_are_in_the_gap():
+    bids, chances = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.0, 0.5, 0.5])
+    summary = summarise_prices(bids, chances, np.array([True, False, True, False]))
+    assert cut(summary).of(bids, chances).tolist() == [0, GAP, 0, GAP]
+
+
+def test_without_a_report_everyone_is_in_the_gap(rng):
+    bids, chances, heard = market(rng, 50)
+    strata = cut(summarise_prices(bids, chances, np.zeros_like(heard)))
+    assert (strata.of(bids, chances) == GAP).all()
+
+
+@pytest.mark.parametrize("price", [0.0, 0.3, 1.0])
+def test_a_market_of_equal_bids_is_one_stratum(price):
+    bids, chances = np.full(1000, price), np.full(1000, 0.5)
+    strata = cut(summarise_prices(bids, chances, np.ones(1000, dtype=bool)))
+    assert len(strata) == 1
+    assert (strata.of(bids, chances) == 0).all()
+
+
+def test_a_bound_belongs_to_the_dearer_stratum():
+    assert Strata(np.array([0.5]), 1.0).of(np.array([0.5]), np.array([1.0])).tolist() == [1]
