@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pdqs import neural
-from pdqs.neural import reference, training
-from pdqs.neural.config import PRINTED, RELEASED, Recipe
+from pdqs.neural import dual_ascent, reference, training
+from pdqs.neural.config import MENDED, PRINTED, RELEASED, Recipe
 from pdqs.types import Floats
 
 STEPS = 25
@@ -41,13 +43,58 @@ def compiled(config: neural.NpqmConfig) -> reference.Weights:
 
 @pytest.mark.parametrize(
     ("recipe", "owners", "path"),
-    [(RELEASED, 30, reference.gauss(16)), (RELEASED, 400, reference.gauss(16)), (PRINTED, 30, reference.gauss(64))],
-    ids=["released, own bids", "released, weighted bids", "printed, closed form"],
+    [
+        (RELEASED, 30, reference.gauss(16)),
+        (RELEASED, 400, reference.gauss(16)),
+        (MENDED, 30, reference.gauss(16)),
+        (PRINTED, 30, reference.gauss(64)),
+    ],
+    ids=["released, own bids", "released, weighted bids", "mended", "printed, closed form"],
 )
 def test_compiled_steps_are_plain_sgd_step_for_step(recipe: Recipe, owners: int, path: tuple[Floats, Floats]) -> None:
     config = neural.NpqmConfig(owners=owners, budgets=(0.3 * owners,), vectors=4, steps=STEPS, options=recipe, seed=5)
     for found, wanted in zip(compiled(config).parts(), by_hand(config, path).parts(), strict=True):
         assert found == pytest.approx(wanted, rel=1e-9, abs=1e-11)
+
+
+BEFORE, AFTER, MULTIPLIER = 355.068, 375.564, 1.97782
+"""The release's trace at 0.1n on Customers: mean overspend before and after the first step, and the multiplier then."""
+
+
+def test_the_first_step_of_the_releases_trace_moves_the_multiplier_by_the_overspend_after_it() -> None:
+    """The release's own start is not known. Of ours, the intercept's bias and scale are moved to one that overspends by
+    as much before the first step and after it; what the multiplier then is, only the step decides."""
+    config = neural.NpqmConfig(owners=2240, budgets=(224.0,), released=True, seed=7, nodes=24)
+    first, first_bias, last, last_bias = training._initial_weights(config)
+    read = np.sort(training._bids(config, None), axis=1)
+    last[2] *= 1.4169011886672018
+    last_bias[2] -= 0.6594014672633524
+    with jax.enable_x64(True):
+        problem = dual_ascent.make_problem(config, read, first)
+        start = dual_ascent.first_state(config, first_bias, last, last_bias)
+        state, trace = dual_ascent.advance(start, jnp.asarray([224.0]), problem, config, 1)
+        after = dual_ascent.advance(state, jnp.asarray([224.0]), problem, config, 1)[1]
+    allowed = 1.2 * 224.0
+    assert float(trace.spent[0, 0]) - allowed == pytest.approx(BEFORE, abs=5e-4)
+    assert float(after.spent[0, 0]) - allowed == pytest.approx(AFTER, abs=5e-4)
+    assert float(trace.multiplier[0, 0]) == pytest.approx(MULTIPLIER, abs=5e-6)
+
+
+def test_the_reference_moves_its_multipliers_by_the_overspend_after_the_step() -> None:
+    config = neural.NpqmConfig(owners=40, budgets=(4.0,), vectors=3, steps=2, released=True)
+    weights = reference.Weights(*training._initial_weights(config))
+    shares, path, start = np.sort(training._bids(config, None), axis=1), reference.gauss(16), np.full(3, 0.1)
+    moved, multipliers = reference.step(weights, shares, start, 4.0, 0.005, RELEASED, path)
+    before, after = (reference.gradient(at, shares, start, 4.8, RELEASED, path)[2] - 4.8 for at in (weights, moved))
+    assert multipliers == pytest.approx(0.1 + 0.005 * after, rel=1e-12)
+    assert multipliers != pytest.approx(0.1 + 0.005 * before, rel=1e-6)
+
+
+def test_a_checkpoint_is_kept_from_the_first_step_on() -> None:
+    """Within budget or not: `largest` is there after a single step that overspends, as in the release."""
+    config = neural.NpqmConfig(owners=40, budgets=(0.4,), vectors=3, steps=1, released=True)
+    (trained,) = neural.train(config)
+    assert set(trained.rules) == {"largest"}
 
 
 def test_the_comparison_would_notice_a_step_that_forgets_the_penalty() -> None:

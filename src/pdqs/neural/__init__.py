@@ -11,7 +11,8 @@
     trained[0].rules["largest"]                       # the other checkpoints of the release
     terms = presets.npqm(query=..., budget=224.0, rule=trained[0].rule)
 
-``released=False`` is the paper's text, ``released=True`` its authors' code; ``options=Recipe(...)`` mixes the two.
+``released=False`` is the paper's text, ``released=True`` its authors' code, ``options=neural.MENDED`` the reading under
+which most of what the paper says of NPQM holds; ``options=Recipe(...)`` mixes them.
 ``progress`` is called every 250 steps with a :class:`Moment`. The same config gives the same weights. Training needs
 the extra ``neural`` (JAX); the rules it gives are NumPy only.
 
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdqs.errors import MissingExtraError
 from pdqs.neural.checkpoint import Checkpoint, load, load_training, save, save_training
-from pdqs.neural.config import PRINTED, RELEASED, LearnConfig, NpqmConfig, Recipe
+from pdqs.neural.config import MENDED, PRINTED, RECIPES, RELEASED, LearnConfig, NpqmConfig, Recipe
 from pdqs.neural.curves import Learned, LearnedPrice
 from pdqs.neural.rules import Logistic, Nets, Npqm
 from pdqs.types import Column
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "MENDED",
     "PRINTED",
+    "RECIPES",
     "RELEASED",
     "Checkpoint",
     "LearnConfig",

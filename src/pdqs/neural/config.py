@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import final
@@ -65,6 +66,16 @@ RELEASED = Recipe(
     accept_only_feasible=False,
 )
 """NPQM as its authors released it."""
+
+MENDED = dataclasses.replace(RELEASED, joint_path=False, budget_factor=1.0, q_max_in_use=0.95)
+"""The release's recipe put right: each owner's payment along her own bid, no slack, one cap.
+
+Its checkpoint to use is the one with no training vector overspent. Where Algorithm 4 of the text stays at its weights
+whenever a step is not within the budget, this goes on from there with clipped gradients and keeps what was.
+"""
+
+RECIPES = {"printed": PRINTED, "released": RELEASED, "mended": MENDED}
+"""The three forms of NPQM by name."""
 
 
 @final

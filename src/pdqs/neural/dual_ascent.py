@@ -21,6 +21,7 @@ import numpy as np
 from pdqs.neural import logistic
 from pdqs.neural.config import KEPT, NpqmConfig, Recipe
 from pdqs.neural.quadrature import gauss_rule
+from pdqs.neural.sums import product
 from pdqs.types import Floats
 
 Array = Any
@@ -65,13 +66,13 @@ class State(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """One line per step, for people and for warnings."""
+    """One line per step, for people and for warnings: before the step where nothing else is said."""
 
     loss: Array
     load: Array
     spent: Array
-    overspent: Array  # the worst vector's
-    multiplier: Array
+    overspent: Array  # the worst vector's, after the step
+    multiplier: Array  # after the step
     q: Array  # mean
 
 
@@ -162,7 +163,11 @@ def _descended(model: Model, by_reached: Array, slopes: Model, rate: Array, limi
 
 
 def _step(state: State, budget: Array, problem: Problem, config: NpqmConfig) -> tuple[State, Trace]:
-    """One step of dual ascent for one budget."""
+    """One step of dual ascent for one budget.
+
+    Multipliers and checkpoints follow the weights *after* the step: the text's "(updated) Lagrangian", and what the
+    release's trace shows.
+    """
     recipe = config.recipe
     allowed = recipe.budget_factor * budget
     model, multipliers = state.model, state.multipliers
@@ -171,22 +176,20 @@ def _step(state: State, budget: Array, problem: Problem, config: NpqmConfig) -> 
     )
     rate = _rate(state.step, config)
     moved = _descended(model, by_reached, slopes, rate, recipe.gradient_limit, problem.gram)
+    tried = figures(_reached(moved, problem), moved, problem, recipe, config.path_nodes)
+    over = tried.spent - allowed
     if recipe.accept_only_feasible:
-        tried = figures(_reached(moved, problem), moved, problem, recipe, config.path_nodes)
-        fits = tried.spent.mean() <= allowed
+        fits = over.mean() <= 0
         moved = jax.tree.map(partial(jnp.where, fits), moved, model)
-        seen = tried
-        kept, kept_load = _keep(state, moved, tried, jnp.array([fits, False, False, False]))
+        claims = jnp.array([fits, False, False, False])
     else:
-        seen, over = found, found.spent - allowed
-        better = found.load.sum() > state.kept_load
-        claims = jnp.array([False, True, over.mean() <= 0, (over <= 0).all()])
-        kept, kept_load = _keep(state, model, found, better & claims)
-    overspent = seen.spent - allowed
-    push = overspent if recipe.multiplier_per_vector else overspent.mean(keepdims=True)
+        better = tried.load.sum() > state.kept_load
+        claims = better & jnp.array([False, True, over.mean() <= 0, (over <= 0).all()])
+    kept, kept_load = _keep(state, moved, tried, claims)
+    push = over if recipe.multiplier_per_vector else over.mean(keepdims=True)
     multipliers = jnp.maximum(multipliers + recipe.multiplier_rate * push, recipe.multiplier_floor)
     trace = Trace(
-        loss, found.load.mean(), found.spent.mean(), overspent.max(), multipliers.mean(), found.q.mean() / config.owners
+        loss, found.load.mean(), found.spent.mean(), over.max(), multipliers.mean(), found.q.mean() / config.owners
     )
     return State(moved, multipliers, kept, kept_load, state.step + 1), trace
 
@@ -216,8 +219,8 @@ def make_problem(config: NpqmConfig, read: Floats, first: Floats) -> Problem:
     rules = [gauss_rule(row, config.nodes) for row in read]
     low, high = config.bid_range
     return Problem(
-        gram=jnp.asarray(spanned @ spanned.T),
-        start=jnp.asarray(first @ spanned.T),
+        gram=jnp.asarray(product(spanned, spanned.T)),
+        start=jnp.asarray(product(first, spanned.T)),
         shares=jnp.asarray(np.stack([places for places, _ in rules])),
         weights=jnp.asarray(np.stack([weights for _, weights in rules])),
         low=jnp.asarray(float(low)),

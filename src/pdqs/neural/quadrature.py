@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pdqs.neural.sums import product
 from pdqs.types import Floats
 
 
@@ -31,11 +32,11 @@ def gauss_rule(points: Floats, nodes: int) -> tuple[Floats, Floats]:
     basis[0] = np.sqrt(counts / points.size)
     for j in range(nodes):
         ahead = distinct * basis[j]
-        diagonal[j] = ahead @ basis[j]
+        diagonal[j] = product(ahead, basis[j])
         for _ in range(2):  # twice is enough (Kahan)
-            ahead = ahead - basis[: j + 1].T @ (basis[: j + 1] @ ahead)
+            ahead = ahead - product(product(basis[: j + 1], ahead), basis[: j + 1])
         if j + 1 < nodes:
-            beside[j] = np.linalg.norm(ahead)
+            beside[j] = np.sqrt(product(ahead, ahead))
             basis[j + 1] = ahead / beside[j]
     from scipy.linalg import eigh_tridiagonal  # a slow import, needed once per training
 

@@ -129,16 +129,14 @@ def step(
     recipe: Recipe,
     path: tuple[Floats, Floats],
 ) -> tuple[Weights, Floats]:
-    """One step of dual ascent: the weights and multipliers after it."""
+    """One step of dual ascent: the weights after it, and the multipliers moved by the overspend *after* it."""
     allowed = recipe.budget_factor * budget
-    _, _, spent, slopes = gradient(weights, shares, multipliers, allowed, recipe, path)
+    slopes = gradient(weights, shares, multipliers, allowed, recipe, path)[3]
     norm = np.sqrt(sum(float((part * part).sum()) for part in slopes.parts()))
     held = rate * min(1.0, recipe.gradient_limit / max(norm, 1e-150))
     moved = Weights(*(old - held * slope for old, slope in zip(weights.parts(), slopes.parts(), strict=True)))
-    if recipe.accept_only_feasible:
-        _, _, spent, _ = gradient(moved, shares, multipliers, allowed, recipe, path)
-        if spent.mean() > allowed:
-            moved = weights
-    over = spent - allowed
+    over = gradient(moved, shares, multipliers, allowed, recipe, path)[2] - allowed  # after the step
+    if recipe.accept_only_feasible and over.mean() > 0:
+        moved = weights
     push = over if recipe.multiplier_per_vector else over.mean(keepdims=True)
     return moved, np.maximum(multipliers + recipe.multiplier_rate * push, recipe.multiplier_floor)

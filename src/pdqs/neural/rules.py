@@ -12,6 +12,7 @@ import numpy as np
 
 from pdqs.errors import InputError, RuleError
 from pdqs.neural import logistic
+from pdqs.neural.sums import product
 from pdqs.rules.base import Setting, vouched
 from pdqs.types import Floats
 
@@ -86,7 +87,7 @@ class Nets:
 
     def coefficients(self, shares: Floats) -> tuple[float, float]:
         """Slope |w1||w2| and intercept |w2| c + d of the curve for one bid vector."""
-        reached = self.first @ shares + self.first_bias
+        reached = product(self.first, shares) + self.first_bias
         hidden = np.maximum(reached[:-1].reshape(self.last.shape), 0.0)
         w1, w2, d = (self.last * hidden).sum(axis=1) + self.last_bias
         return float(abs(w1) * abs(w2)), float(abs(w2) * reached[-1] + d)

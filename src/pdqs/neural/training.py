@@ -15,6 +15,7 @@ from pdqs.errors import InputError, RuleError
 from pdqs.neural import dual_ascent
 from pdqs.neural.config import KEPT, NpqmConfig
 from pdqs.neural.rules import Nets, Npqm
+from pdqs.neural.sums import product
 from pdqs.rules.base import Setting
 from pdqs.types import Column, Floats
 
@@ -168,7 +169,7 @@ def _trained(
         coefficients, *others = (part[j, place] for part in state.kept)
         finite = all(np.isfinite(part).all() for part in (coefficients, *others))
         if np.isfinite(state.kept_load[j, place]) and finite:
-            rules[name] = _rule(Nets(first + coefficients @ spanned, *others), config, read)
+            rules[name] = _rule(Nets(first + product(coefficients, spanned), *others), config, read)
     warnings = tuple(_warnings(trace[-1, j, -1], state.kept_load[j]))
     return Trained(budget=config.budgets[j], rules=rules, trace=trace[:, j], warnings=warnings)
 
