@@ -4,7 +4,9 @@ Up to b1, where phi(b1) = m1 s, everyone is asked and q falls with the bid; beyo
 An owner with word k is asked up to the bid t(k), never below b1, so her Archer-Tardos payment splits in two:
 
     P(b, k; s) = b l(q(b)) + integral_b^t(k) l(q(x)) dx = base(b) + l* t(k)
-    base(b) = b l(q(b)) + integral_b^b1 l(q(x)) dx - l* b1   for b < b1, else 0
+    base(b) = b l(q(b)) + integral_b^b1 l(q(x)) dx - l* b1   where phi(b) < m1 s, else 0
+
+with b1 = hi where everyone is asked for sure.
 """
 
 from __future__ import annotations
@@ -30,10 +32,8 @@ class FullRung:
         self._form, self._full, self._low = market.form, market.form.full, market.form.setting.low
         self._scale = float(market.ladder.scale(np.asarray(rung)))
         line = self._form.line
-        sure = float(line.dearest(np.array([self._full.m1 * self._scale]))[0])
-        self._sure = max(sure, -1.0)  # b1, or below every bid if nobody is asked for sure
-        steep = self._scale * np.diff(line.knots) / np.diff(line.prices)
-        self._pieces = steep
+        self._sure = max(float(line.dearest(np.array([self._full.m1 * self._scale]))[0]), 0.0)  # b1; 0 if there is none
+        self._pieces = steep = self._scale / line.slopes
         self._ends = self._loads_beyond(line.prices)
         whole = steep * (self._ends[:-1] - self._ends[1:])
         self._beyond = np.append(np.cumsum(whole[::-1])[::-1], 0.0)
@@ -55,11 +55,10 @@ class FullRung:
     def base(self, bids: Floats) -> Floats:
         """What is paid beyond l* t(k)."""
         line, load = self._form.line, self._form.best.load
-        piece = line.piece_of(bids)
-        here = self._pieces[piece] * (self._loads_beyond(line.at(bids)) - self._ends[piece + 1])
-        top = min(self._sure, self._form.setting.high)
-        owed = bids * self._form.setting.load(self.q(bids)) + here + self._beyond[piece + 1] - load * top
-        return np.where(bids < self._sure, np.maximum(owed, 0.0), 0.0)
+        piece, prices = line.piece_of(bids), line.at(bids)
+        here = self._pieces[piece] * (self._loads_beyond(prices) - self._ends[piece + 1])
+        owed = bids * self._form.setting.load(self.q(bids)) + here + self._beyond[piece + 1] - load * self._sure
+        return np.where(prices < self._full.m1 * self._scale, np.maximum(owed, 0.0), 0.0)
 
     def offered(self, draws: Words | Integers) -> Floats:
         """t(k): the dearest bid that is asked at this word; 0 if none is."""
