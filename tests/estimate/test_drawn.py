@@ -96,8 +96,8 @@ def test_walds_interval_misses_rare_shares_and_small_samples():
 
 
 def test_the_ends_are_those_of_a_fine_search(rng):
-    """Every p is tried, with V_h(p) and df written out from the equations."""
-    trait, bids = strong(rng, 500, 0.3)
+    """Every p is tried, with V_h(p), df and the skewness written out from the equations."""
+    trait, bids = strong(rng, 500, 0.1)
     found = sampled(Shares(2), tallied(rng, bids, trait, 2))
     ends = share_intervals(Shares(2), found, 0.95)
     q = np.expm1(2.0) / (np.exp(2.0) + 1)
@@ -110,7 +110,13 @@ def test_the_ends_are_those_of_a_fine_search(rng):
         b = found.square - found.weight
         v = found.part**2 * (b * (pi * (1 - pi) + nu) + found.weight * nu) / found.weight**2
         df = v.sum() ** 2 / np.sum(v**2 / np.maximum(found.effective - 1, 1))
-        if abs(found.estimate[1] - p) <= student_t.ppf(0.975, df) * np.sqrt(v.sum()):
+        said = p0 + q * pi
+        cubes = (found.part / found.weight) ** 3 * (found.square / q**2) ** 2 / (found.weight / q)
+        gamma = np.sum(cubes * said * (1 - said) * (1 - 2 * said)) / v.sum() ** 1.5
+        c = student_t.ppf(0.975, df)
+        above = found.estimate[1] >= p
+        c += min(max(gamma if above else -gamma, 0.0), 1.0) * (c**2 - 1) / 6
+        if abs(found.estimate[1] - p) <= c * np.sqrt(v.sum()):
             kept.append(p)
     assert (ends.low[1], ends.high[1]) == pytest.approx((kept[0], kept[-1]), abs=5.1e-4)
 
@@ -119,6 +125,17 @@ def test_the_two_cells_of_a_count_mirror_each_other(rng):
     trait, bids = strong(rng, 500, 0.3)
     ends = share_intervals(Shares(2), sampled(Shares(2), tallied(rng, bids, trait, 2)), 0.95)
     assert (ends.low[1], ends.high[1]) == pytest.approx((1 - ends.high[0], 1 - ends.low[0]))
+
+
+def test_the_longer_tail_of_a_rare_cell_moves_its_lower_end_only(rng, monkeypatch):
+    """Reports of a rare cell fall above their mean further than below it."""
+    found = sampled(Shares(6), tallied(rng, rng.random(400), rng.integers(0, 6, 400), 6, scale=0.5))
+    leaning = simultaneous(Shares(6), found, 0.95)
+    monkeypatch.setattr("pdqs.estimate.drawn.MOST_SKEW", 0.0)
+    even = simultaneous(Shares(6), found, 0.95)
+    assert (leaning.low < even.low).any()
+    assert (leaning.low <= even.low).all()
+    np.testing.assert_allclose(leaning.high, even.high)
 
 
 def values_of(rng, trait):
@@ -174,8 +191,9 @@ def test_means_and_medians_cover_when_prices_tell():
     assert np.mean(held["short mean"]) < 0.885
 
 
-def test_a_mean_of_two_values_has_the_interval_of_the_share(rng):
-    """On {0, 1} the second moment about the middle is known, so both forms are one."""
+def test_a_mean_of_two_values_has_the_interval_of_the_share(rng, monkeypatch):
+    """On {0, 1} the second moment about the middle is known: both forms are one, but for the skewness of shares."""
+    monkeypatch.setattr("pdqs.estimate.drawn.MOST_SKEW", 0.0)
     trait, bids = strong(rng, 60, 0.3)
     tally = tallied(rng, bids, trait, 2)
     share = share_intervals(Shares(2), sampled(Shares(2), tally), 0.95)

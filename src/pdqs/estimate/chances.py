@@ -144,12 +144,14 @@ def _added(ours: Table, theirs: Table) -> Table:
 class Sampled:
     """What a tally says of one functional: floats, a row for each stratum that was heard from, a column for each g.
 
-    ``part`` is n_h/n over these strata, ``weight`` N = sum w, ``square`` sum w^2, ``tilted`` sum w^2/q and ``steep``
-    sum w^2/q^2, all with w = 1/(chance times response rate); ``mean`` is mu_h and ``second`` the mean of g'^2 in h.
+    ``part`` is n_h/n over these strata, ``weight`` N = sum w, ``lift`` sum w/q, ``square`` sum w^2, ``tilted``
+    sum w^2/q and ``steep`` sum w^2/q^2, all with w = 1/(chance times response rate); ``mean`` is mu_h and ``second``
+    the mean of g'^2 in h.
     """
 
     part: Floats
     weight: Floats
+    lift: Floats
     square: Floats
     tilted: Floats
     steep: Floats
@@ -188,6 +190,7 @@ def sampled(statistic: Functional, tally: ChanceTally) -> Sampled:
     return Sampled(
         part=owners / max(int(owners.sum()), 1),
         weight=weight / rate,
+        lift=steepness[:, 0] / rate,
         square=_totals(tally.squares)[heard] / rate**2,
         tilted=_totals(tally.tilted)[heard] / rate**2,
         steep=_totals(tally.steep)[heard] / rate**2,

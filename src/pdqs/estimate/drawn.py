@@ -7,6 +7,9 @@ For shares: all p with |mu - p| <= t(df) sqrt(sum_h V_h(p)),
 with a and c the variances of a report made right when its owner is inside and outside the cell, pi_h(p) between the
 stratum's own estimate and p, and Satterthwaite's df. The first term is who was drawn, the others what they were told to
 say at random; when everyone reports (w = 1), the first vanishes: the population is finite.
+
+Few reports of a rare cell lean to one side, the more so at the small tails that simultaneous intervals need. So on the
+side of the longer tail t becomes t + |gamma| (t^2 - 1)/6 (Cornish and Fisher), with gamma the skewness at p.
 """
 
 from __future__ import annotations
@@ -25,11 +28,17 @@ from pdqs.types import Booleans, Floats
 PULL = 4.0
 """lambda_h = n_eff / (n_eff + 4): how far a stratum's own estimate is believed inside its variance."""
 
+MOST_SKEW = 1.0
+"""The correction is the first term of a series: beyond a skewness of 1 it would say more than it knows."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class ShareVariance:
-    """V_h(p) for shares: rows are strata, columns cells. ``own`` is lambda_h mu_h and ``rest`` 1 - lambda_h."""
+    """V_h(p) for shares: rows are strata, columns cells. ``own`` is lambda_h mu_h and ``rest`` 1 - lambda_h.
+
+    ``cube`` is W_h^3/N_h^3 sum (w/(p1 - p0))^3; a typical report says 1 with chance ``floor`` + ``slope`` pi_h.
+    """
 
     scale: Floats
     drawn: Floats
@@ -38,6 +47,9 @@ class ShareVariance:
     own: Floats
     rest: Floats
     freedom: Floats
+    cube: Floats
+    floor: Floats
+    slope: Floats
 
     def at(self, p: Floats) -> Floats:
         """V_h(p), at a p for each cell."""
@@ -54,9 +66,20 @@ class ShareVariance:
         first, second, third = ((self.scale * part).sum(axis=0) for part in parts)
         return first, second, third
 
-    def reach(self, p: Floats, tail: float) -> Floats:
-        """Student's t at Satterthwaite's df = (sum V)^2 / sum V^2/f, with V at p."""
-        return student(self.at(p), self.freedom, tail)
+    def skewness(self, p: Floats) -> Floats:
+        """gamma = sum_h k3_h / V^1.5, k3 the third cumulant of a report that says 1 with its chance at p."""
+        said = self.floor + self.slope * (self.own + self.rest * p)
+        third = (self.cube * said * (1 - said) * (1 - 2 * said)).sum(axis=0)
+        value: Floats = third / np.maximum(self.at(p).sum(axis=0), 1e-100) ** 1.5
+        return value
+
+    def reach(self, p: Floats, tail: float, side: float) -> Floats:
+        """How many standard errors the estimate may lie above p (``side`` 1) or below it (-1).
+
+        Student's t at Satterthwaite's df = (sum V)^2 / sum V^2/f, and more where that tail is the longer one.
+        """
+        t = student(self.at(p), self.freedom, tail)
+        return t + np.clip(side * self.skewness(p), 0.0, MOST_SKEW) * np.maximum(t * t - 1.0, 0.0) / 6.0
 
 
 def student(variances: Floats, freedom: Floats, tail: float) -> Floats:
@@ -73,14 +96,18 @@ def share_variance(statistic: Functional, found: Sampled) -> ShareVariance:
     q0, q1, q2 = found.square[:, None], found.tilted[:, None], found.steep[:, None]
     inside = (1 - x) * (x * q2 + (1 - 2 * x) * q1 - (1 - x) * q0)
     outside = x * ((1 - x) * q2 - (1 - 2 * x) * q1 - x * q0)
-    return general_variance(found, inside, outside)
+    q = (found.weight / found.lift)[:, None]
+    return general_variance(found, inside, outside, floor=(1 - q) * x, slope=q + 0.0 * x)
 
 
-def general_variance(found: Sampled, inside: Floats, outside: Floats) -> ShareVariance:
+def general_variance(found: Sampled, inside: Floats, outside: Floats, *, floor: Floats, slope: Floats) -> ShareVariance:
     """V_h from sum w^2 a and sum w^2 c by stratum and cell, whatever the question asked.
 
-    With p1, p0 the chances of Y = 1 inside and outside a cell, a = p1(1-p1)/(p1-p0)^2 and c = p0(1-p0)/(p1-p0)^2.
+    With p1, p0 the chances of Y = 1 inside and outside a cell, a = p1(1-p1)/(p1-p0)^2 and c = p0(1-p0)/(p1-p0)^2;
+    ``floor`` and ``slope`` are p0 and p1 - p0 of a typical report. The third power's sum is taken as small as the lower
+    ones allow, (sum x^2)^2 / sum x, which is exact when weights within a stratum are equal.
     """
+    narrowing = (found.weight / found.lift)[:, None] / slope
     effective = found.effective[:, None]
     trust = effective / (effective + PULL) if found.part.size > 1 else np.zeros_like(effective)
     return ShareVariance(
@@ -91,6 +118,9 @@ def general_variance(found: Sampled, inside: Floats, outside: Floats) -> ShareVa
         own=trust * np.clip(found.mean, 0.0, 1.0),
         rest=1.0 - trust,
         freedom=np.maximum(effective - 1.0, 1.0),
+        cube=(found.part**3 / found.weight**3 * found.steep**2 / found.lift)[:, None] * narrowing**3,
+        floor=floor,
+        slope=slope,
     )
 
 
@@ -105,8 +135,8 @@ def solved_shares(estimate: Floats, variance: ShareVariance, tail: float) -> Sco
 
     def ends(low: Floats, high: Floats) -> Ends:
         return (
-            solve(estimate, quadratic, variance.reach(low, tail))[0],
-            solve(estimate, quadratic, variance.reach(high, tail))[1],
+            solve(estimate, quadratic, variance.reach(low, tail, 1.0))[0],
+            solve(estimate, quadratic, variance.reach(high, tail, -1.0))[1],
         )
 
     low, high = fixed_point(ends, np.clip(estimate, 0.0, 1.0))
@@ -135,7 +165,7 @@ def refuses_at_most(statistic: Functional, found: Sampled, share: Floats | float
 def _refused(statistic: Functional, found: Sampled, share: Floats | float, level: float, *, below: bool) -> Booleans:
     variance = share_variance(statistic, found)
     at = np.broadcast_to(np.asarray(share, dtype=np.float64), statistic.centre.shape)
-    bound = variance.reach(at, (1.0 - level) / 2.0) * np.sqrt(variance.at(at).sum(axis=0))
+    bound = variance.reach(at, (1.0 - level) / 2.0, -1.0 if below else 1.0) * np.sqrt(variance.at(at).sum(axis=0))
     distance = at - found.estimate if below else found.estimate - at
     refused: Booleans = distance > bound
     return refused
