@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing.lottery_costs import costs_of
-from pdqs.clearing.lottery_full import FullRung
+from pdqs.clearing.lottery_full import FullRungs
 from pdqs.clearing.lottery_summary import LotterySummary
 from pdqs.clearing.lottery_words import LotteryMarket
 from pdqs.types import Integers
@@ -39,7 +39,7 @@ def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> Lottery
 
     def aside(rung: int) -> int:
         """The most that an owner's own bid and word could cost."""
-        return market.dearest if market.form.plain else FullRung(market, rung).largest_charge
+        return market.dearest if market.form.plain else int(FullRungs(market, np.array([rung])).largest_charge[0, 0])
 
     def total(rung: int) -> int:
         return int(costs.totals(np.array([rung]))[0])

@@ -10,7 +10,7 @@ from typing import Protocol, final
 
 import numpy as np
 
-from pdqs.clearing.lottery_full import FullRung
+from pdqs.clearing.lottery_full import FullRungs
 from pdqs.clearing.lottery_summary import LotterySummary, bid_edges, draw_edges
 from pdqs.clearing.lottery_words import LotteryMarket
 from pdqs.errors import TermsError
@@ -38,7 +38,7 @@ def costs_of(summary: LotterySummary, market: LotteryMarket) -> Costs:
 
 
 def _largest_charge(market: LotteryMarket) -> int:
-    return FullRung(market, market.ladder.highest).largest_charge
+    return int(FullRungs(market, np.array([market.ladder.highest])).largest_charge[0, 0])
 
 
 def plain_charge(market: LotteryMarket, weights: Floats, draws: Words | Integers, rungs: Integers | int) -> Integers:
@@ -93,8 +93,10 @@ class _FullOwners:
         self._bids, self._draws = summary.bids, summary.draws.astype(np.int64)
 
     def totals(self, rungs: Integers) -> Integers:
-        found = [int(FullRung(self._market, g).charge(self._bids, self._draws).sum()) for g in rungs.tolist()]
-        return np.array(found, dtype=np.int64)
+        together = max(1, _AT_ONCE // max(self._draws.size, self._market.form.line.knots.size))
+        parts = [rungs[start : start + together] for start in range(0, rungs.size, together)]
+        sums = [FullRungs(self._market, part).charge(self._bids, self._draws).sum(axis=1) for part in parts]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *sums])
 
 
 @final
@@ -127,8 +129,8 @@ class _Cells:
         return int(np.dot(asked[some], self._market.posted(self._draws[some], rung)))
 
     def _full(self, rung: int) -> int:
-        curve = FullRung(self._market, rung)
-        words = np.where(self._weights > 0, curve.words(self._bids), 0)
+        curve = FullRungs(self._market, np.array([rung]))
+        words = np.where(self._weights > 0, curve.words(self._bids)[0], 0)
         asked = self._asked(words)
-        sure = np.where(words > 0, curve.base_charge(self._bids), 0)  # not 0 only where everyone is asked
-        return int(np.dot(asked, curve.offer_charge(self._draws))) + int(np.dot(sure, self._by_bid))
+        sure = np.where(words > 0, curve.base_charge(self._bids)[0], 0)  # not 0 only where everyone is asked
+        return int(np.dot(asked, curve.offer_charge(self._draws)[0])) + int(np.dot(sure, self._by_bid))

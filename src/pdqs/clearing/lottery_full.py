@@ -1,4 +1,4 @@
-"""Prices of a lottery whose cap lies beyond q*: the cheap report at more than q*, as one rung sees it.
+"""Prices of a lottery whose cap lies beyond q*: the cheap report at more than q*, as some rungs see it.
 
 Up to b1, where phi(b1) = m1 s, everyone is asked and q falls with the bid; beyond it q is q* and only the chance falls.
 An owner with word k is asked up to the bid t(k), never below b1, so her Archer-Tardos payment splits in two:
@@ -6,39 +6,43 @@ An owner with word k is asked up to the bid t(k), never below b1, so her Archer-
     P(b, k; s) = b l(q(b)) + integral_b^t(k) l(q(x)) dx = base(b) + l* t(k)
     base(b) = b l(q(b)) + integral_b^b1 l(q(x)) dx - l* b1   where phi(b) < m1 s, else 0
 
-with b1 = hi where everyone is asked for sure.
+with b1 = hi where everyone is asked for sure. On a straight piece of phi with slope a the integral of the load is
+(s/a) times that of l(q(m)) over m = phi/s, which is tabulated once for all rungs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
 
 from pdqs.clearing.lottery_words import CHARGE, LotteryMarket
 from pdqs.money import MICROS_PER_UNIT, payment_micros
-from pdqs.types import Floats, Integers, Words
+from pdqs.types import Booleans, Floats, Integers, Words
 
 _SHAVED = 1.0 - 1e-11  # a budget turned into a bid is taken this much lower, so that roundings never favour the owner
+_AT_ONCE = 2**18
 
 
 @final
-class FullRung:
-    """One rung of such a market: how many words ask a bid, what it is paid, and what is put aside for it."""
+class FullRungs:
+    """Some rungs of such a market. Arrays have a row a rung and a column an owner."""
 
-    def __init__(self, market: LotteryMarket, rung: int) -> None:
+    def __init__(self, market: LotteryMarket, rungs: Integers) -> None:
         assert market.form.full is not None, "a plain lottery has no curve beyond q*"
-        self._market, self._rung = market, rung
-        self._form, self._full, self._low = market.form, market.form.full, market.form.setting.low
-        self._scale = float(market.ladder.scale(np.asarray(rung)))
+        self._market, self._form, self._full = market, market.form, market.form.full
+        self._rungs = np.asarray(rungs, dtype=np.int64)[:, None]
+        self._scale = market.ladder.scale(self._rungs)
         line = self._form.line
-        self._sure = max(float(line.dearest(np.array([self._full.m1 * self._scale]))[0]), 0.0)  # b1; 0 if there is none
-        self._pieces = steep = self._scale / line.slopes
+        self._sure = np.maximum(line.dearest(self._full.m1 * self._scale), 0.0)  # b1; 0 if there is none
+        self._pieces = self._scale / line.slopes
         self._ends = self._loads_beyond(line.prices)
-        whole = steep * (self._ends[:-1] - self._ends[1:])
-        self._beyond = np.append(np.cumsum(whole[::-1])[::-1], 0.0)
-        self.lowest_base = int(self._charged(self.base(np.array([self._low])))[0])
-        self.largest_charge = int(self.charge_aside(np.zeros(1, dtype=np.int64))[0])
+        whole = self._pieces * (self._ends[:, :-1] - self._ends[:, 1:])
+        beyond = np.cumsum(whole[:, ::-1], axis=1)[:, ::-1]
+        self._beyond = np.concatenate([beyond, np.zeros_like(self._scale)], axis=1)
+        self.lowest_base = self.base_charge(np.array([self._form.setting.low]))
+        self.largest_charge = self.lowest_base + self.offer_charge(np.zeros(1, dtype=np.int64))
 
     def _loads_beyond(self, prices: Floats) -> Floats:
         """The integral of the load from m = phi/s to m1."""
@@ -46,7 +50,7 @@ class FullRung:
 
     def words(self, bids: Floats) -> Integers:
         """R(b): at how many words a bid is asked."""
-        return self._market.count(self._form.weight(bids), self._rung)
+        return self._market.count(self._form.weight(bids), self._rungs)
 
     def q(self, bids: Floats) -> Floats:
         """q(b; s)."""
@@ -55,14 +59,14 @@ class FullRung:
     def base(self, bids: Floats) -> Floats:
         """What is paid beyond l* t(k)."""
         line, load = self._form.line, self._form.best.load
-        piece, prices = line.piece_of(bids), line.at(bids)
-        here = self._pieces[piece] * (self._loads_beyond(prices) - self._ends[piece + 1])
-        owed = bids * self._form.setting.load(self.q(bids)) + here + self._beyond[piece + 1] - load * self._sure
+        piece, prices = np.atleast_1d(line.piece_of(bids)), line.at(bids)
+        here = self._pieces[:, piece] * (self._loads_beyond(prices) - self._ends[:, piece + 1])
+        owed = bids * self._form.setting.load(self.q(bids)) + here + self._beyond[:, piece + 1] - load * self._sure
         return np.where(prices < self._full.m1 * self._scale, np.maximum(owed, 0.0), 0.0)
 
     def offered(self, draws: Words | Integers) -> Floats:
         """t(k): the dearest bid that is asked at this word; 0 if none is."""
-        return np.maximum(self._market.threshold(draws, self._rung), 0.0)
+        return np.maximum(self._market.threshold(draws, self._rungs), 0.0)
 
     def payment(self, bids: Floats, draws: Words | Integers) -> Integers:
         """P(b, k; s) of an owner who is asked, in micro-units, rounded up."""
@@ -71,34 +75,31 @@ class FullRung:
 
     def charge(self, bids: Floats, draws: Words | Integers) -> Integers:
         """What the budget is charged for an owner: a hair more than she is paid; 0 if she is not asked."""
-        asked = (np.asarray(draws, dtype=np.int64) < self.words(bids)) & self.payable(bids)
+        asked = (np.asarray(draws, dtype=np.int64) < self.words(bids)) & self._payable(bids)
         return np.where(asked, self.base_charge(bids) + self.offer_charge(draws), 0)
 
-    def payable(self, bids: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _payable(self, bids: Floats) -> Booleans:
         """Whether the budget could ever pay a bid."""
         return self._market.reserve(bids) <= self._market.budget_micros
 
     def base_charge(self, bids: Floats) -> Integers:
         """The part of the charge that the bid makes."""
-        return self._charged(self.base(bids))
+        return payment_micros(self.base(bids) * CHARGE)
 
     def offer_charge(self, draws: Words | Integers) -> Integers:
         """The part of the charge that the word makes."""
-        # An ulp more than t(k), because a bid may be asked an ulp beyond it.
-        return self._charged(self._form.best.load * self.offered(draws))
-
-    def charge_aside(self, draws: Words | Integers) -> Integers:
-        """The charge of the lowest bid at a word: no bid is charged more."""
-        return self.lowest_base + self.offer_charge(draws)
+        return payment_micros(self._form.best.load * self.offered(draws) * CHARGE)
 
     def first_word(self, left: Integers) -> Integers:
         """v: the first word at which the lowest bid would be charged no more than is left; 2^bits if there is none."""
-        load, top = self._form.best.load, self._form.setting.high
-        spare = (left - self.lowest_base).astype(np.float64)
-        dearest = spare * (_SHAVED / (load * MICROS_PER_UNIT * CHARGE))
-        found = self.words(np.clip(dearest, self._low, top))
-        none = np.int64(self._market.words)
-        return np.where(left >= self.largest_charge, 0, np.where(dearest < self._low, none, found))
+        load, low, high = self._form.best.load, self._form.setting.low, self._form.setting.high
+        dearest = (left - self.lowest_base) * (_SHAVED / (load * MICROS_PER_UNIT * CHARGE))
+        found = self.words(np.minimum(np.maximum(dearest, low), high))
+        return np.where(left >= self.largest_charge, 0, np.where(dearest < low, self._market.words, found))
 
-    def _charged(self, payments: Floats) -> Integers:
-        return payment_micros(payments * CHARGE)
+
+def in_parts(market: LotteryMarket, bottom: int, top: int, owners: int) -> Iterator[Integers]:
+    """The rungs bottom..top, as many at once as fit in memory."""
+    together = max(1, _AT_ONCE // max(owners, market.form.line.knots.size))
+    for start in range(bottom, top + 1, together):
+        yield np.arange(start, min(start + together, top + 1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdqs.clearing.lottery_calibration import LotteryCalibration
 from pdqs.clearing.lottery_costs import Costs, costs_of, plain_charge, weights_of
-from pdqs.clearing.lottery_full import FullRung
+from pdqs.clearing.lottery_full import FullRungs, in_parts
 from pdqs.clearing.lottery_summary import bid_bin, bid_edges, draw_bin, draw_edges
 from pdqs.clearing.lottery_words import LotteryMarket
 from pdqs.privacy import round_q_down
@@ -109,14 +109,16 @@ def _by_words(bids: Floats, draws: Integers, calibration: LotteryCalibration) ->
     reached = market.count(weights, calibration.bottom)  # R at the rung before
     counts, rungs = reached.copy(), np.full(bids.size, calibration.bottom, dtype=np.int64)
     first = np.zeros(bids.size, dtype=np.int64)
-    for rung, total in zip(range(calibration.bottom + 1, calibration.top + 1), calibration.totals[1:], strict=True):
-        curve = FullRung(market, rung)
-        left = market.budget_micros - (total - curve.charge(bids, draws))
-        first = np.maximum(first, curve.first_word(left))
-        words = market.count(weights, rung)
-        counts += np.maximum(words - np.maximum(reached, first), 0)
-        rungs[draws >= first] = rung
-        reached = words
+    for part in in_parts(market, calibration.bottom + 1, calibration.top, bids.size):
+        curves, totals = FullRungs(market, part), calibration.totals[part - calibration.bottom]
+        left = market.budget_micros - (totals[:, None] - curves.charge(bids, draws))
+        starts = np.maximum(np.maximum.accumulate(curves.first_word(left), axis=0), first)
+        words = market.count(weights, part[:, None])
+        before = np.concatenate([reached[None, :], words[:-1]])
+        counts += np.maximum(words - np.maximum(before, starts), 0).sum(axis=0)
+        fitting = (draws >= starts).sum(axis=0)  # starts rise with the rung, so those that fit come first
+        rungs = np.where(fitting > 0, part[0] + fitting - 1, rungs)
+        reached, first = words[-1], starts[-1]
     asked = draws < market.count(weights, rungs)
     return _priced(bids, draws, rungs, counts, asked, market)
 
@@ -148,8 +150,8 @@ def _rungs_of_cells(bids: Floats, draws: Integers, calibration: LotteryCalibrati
             own = plain_charge(market, weights_of(market, edges[climbing]), words[climbing], rung)
             aside = market.dearest
         else:
-            curve = FullRung(market, rung)
-            own, aside = curve.charge(edges[climbing], words[climbing]), curve.largest_charge
+            curve = FullRungs(market, np.array([rung]))
+            own, aside = curve.charge(edges[climbing], words[climbing])[0], int(curve.largest_charge[0, 0])
         climbing = climbing[total - own + aside <= market.budget_micros]
         if not climbing.size:
             break
@@ -170,7 +172,7 @@ def _priced(
         return Own(counts, asked, q, prices)
     for rung in np.unique(rungs[chosen]).tolist():
         here = chosen[rungs[chosen] == rung]
-        curve = FullRung(market, rung)
-        q[here] = round_q_down(curve.q(bids[here]))
-        prices[here] = curve.payment(bids[here], draws[here])
+        curve = FullRungs(market, np.array([rung]))
+        q[here] = round_q_down(curve.q(bids[here])[0])
+        prices[here] = curve.payment(bids[here], draws[here])[0]
     return Own(counts, asked, q, prices)
