@@ -25,12 +25,9 @@ import numpy as np
 from coverage_markets import PATTERNS, Market, market
 
 from pdqs.estimate.chances import ChanceTally, sampled, tally_chances
-from pdqs.estimate.drawn import share_intervals, simultaneous
-from pdqs.estimate.drawn_mean import mean_interval
 from pdqs.estimate.enough import why_no_answer
-from pdqs.estimate.functional import CumulativeShares, NumberMean, Shares
-from pdqs.estimate.gap import widened
-from pdqs.estimate.quantiles import quantile_interval
+from pdqs.estimate.functional import NumberMean, Shares
+from pdqs.estimate.guarded import guarded_histogram, guarded_mean, guarded_quantile, guarded_shares
 from pdqs.estimate.strata import cut, summarise_prices
 
 EPSILON = 2.0
@@ -89,7 +86,7 @@ def values_of(trait: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return rng.binomial(VALUES - 1, np.where(trait == 1, 0.8, 0.25))
 
 
-def held(truth: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def held(truth: np.ndarray, low: np.ndarray | float, high: np.ndarray | float) -> np.ndarray:
     """Where the truth lies within."""
     return (low - ROUNDING <= truth) & (truth <= high + ROUNDING)
 
@@ -99,9 +96,8 @@ def count(made: Market, missing: float, rng: np.random.Generator) -> Outcome | N
     tally, enough = reported(made, made.trait, 2, missing, rng)
     if not enough:
         return None
-    ends = share_intervals(Shares(2), sampled(Shares(2), tally), LEVEL)
-    low, high = widened(ends.low[1:], ends.high[1:], tally.gap)
-    return [bool(held(made.trait.mean(), low, high)[0])], float(high[0] - low[0]) / 2
+    ends = guarded_shares(Shares(2), tally, LEVEL)
+    return [bool(held(made.trait.mean(), ends.low, ends.high)[1])], float(ends.high[1] - ends.low[1]) / 2
 
 
 def histogram(made: Market, missing: float, rng: np.random.Generator) -> Outcome | None:
@@ -111,13 +107,10 @@ def histogram(made: Market, missing: float, rng: np.random.Generator) -> Outcome
     if not enough:
         return None
     statistic = Shares(VALUES)
-    found = sampled(statistic, tally)
     truth = np.bincount(values, minlength=VALUES) / values.size
-    apart = share_intervals(statistic, found, LEVEL)
-    together = simultaneous(statistic, found, LEVEL)
-    low, high = widened(apart.low, apart.high, tally.gap)
-    all_held = held(truth, *widened(together.low, together.high, tally.gap)).all()
-    return [*held(truth, low, high).tolist(), bool(all_held)], float(np.mean(high - low)) / 2
+    apart, together = guarded_shares(statistic, tally, LEVEL), guarded_histogram(statistic, tally, LEVEL)
+    all_held = held(truth, together.low, together.high).all()
+    return [*held(truth, apart.low, apart.high).tolist(), bool(all_held)], float(np.mean(apart.high - apart.low)) / 2
 
 
 def mean(made: Market, missing: float, rng: np.random.Generator) -> Outcome | None:
@@ -130,9 +123,8 @@ def mean(made: Market, missing: float, rng: np.random.Generator) -> Outcome | No
     if not enough:
         return None
     statistic = NumberMean(np.linspace(0.0, top, LEVELS))
-    ends = mean_interval(statistic, sampled(statistic, tally), LEVEL, level_gap=top / (LEVELS - 1))
-    low, high = widened(np.array(ends[0]), np.array(ends[1]), tally.gap, (0.0, float(top)))
-    return [bool(held(values.mean(), low, high))], float(high - low) / 2
+    _, low, high = guarded_mean(statistic, tally, LEVEL, level_gap=top / (LEVELS - 1))
+    return [bool(held(values.mean(), low, high))], (high - low) / 2
 
 
 def median(made: Market, missing: float, rng: np.random.Generator) -> Outcome | None:
@@ -141,7 +133,7 @@ def median(made: Market, missing: float, rng: np.random.Generator) -> Outcome | 
     tally, enough = reported(made, values, VALUES, missing, rng)
     if not enough:
         return None
-    ends = quantile_interval(sampled(CumulativeShares(VALUES), tally), 0.5, LEVEL, gap=tally.gap)
+    ends = guarded_quantile(tally, VALUES, 0.5, LEVEL)
     truth = int(np.sort(values)[math.ceil(values.size / 2) - 1])
     return [ends.low <= truth <= ends.high], (ends.high - ends.low) / 2
 

@@ -115,9 +115,11 @@ def test_a_gap_as_large_as_p_or_its_rest_rules_out_nothing_on_that_side():
 
 @pytest.mark.parametrize("q", [0.3, 0.7616, 1.0])
 def test_no_report_moves_a_share_by_more_than_its_reach(q):
-    for x in (0.1, 0.5, 0.9):
+    for x in (0.1, 0.5, 0.9):  # the share of the domain that says 1
         made_right = [(y - (1 - q) * x) / q for y in (0, 1)]
-        assert reach_of_shares(q, x) == pytest.approx(max(abs(y - g) for y in made_right for g in (0, 1)))
+        assert float(reach_of_shares(q, np.array([x]))[0]) == pytest.approx(
+            max(abs(y - g) for y in made_right for g in (0, 1))
+        )
 
 
 def test_no_report_moves_a_mean_by_more_than_its_reach():

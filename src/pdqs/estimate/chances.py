@@ -38,8 +38,8 @@ class ChanceTally:
 
     ``weights`` is sum w, ``squares`` sum w^2, ``tilted`` sum w^2/q, ``steep`` sum w^2/q^2, and ``lifts`` sum w/q apart
     for each reported value; all in units of 2^-28. ``owners``, ``asked`` and ``reported`` count by h;
-    ``dearer`` counts owners who ask more than anyone who reported, ``unreachable`` those with (as good as) no chance,
-    ``least_q`` is the smallest q of a report (1 without any).
+    ``dearer`` counts owners who ask more than anyone who reported, ``dearer_chances`` adds up their chances in units of
+    2^-32, ``unreachable`` counts those with (as good as) no chance, ``least_q`` is the smallest q of a report (or 1).
     """
 
     owners: Integers
@@ -51,6 +51,7 @@ class ChanceTally:
     tilted: Table
     steep: Table
     dearer: int
+    dearer_chances: int
     unreachable: int
     least_q: float
 
@@ -67,16 +68,32 @@ class ChanceTally:
             tilted=_added(self.tilted, other.tilted),
             steep=_added(self.steep, other.steep),
             dearer=self.dearer + other.dearer,
+            dearer_chances=self.dearer_chances + other.dearer_chances,
             unreachable=self.unreachable + other.unreachable,
             least_q=min(self.least_q, other.least_q),
         )
 
     @property
+    def everyone(self) -> int:
+        """How many owners there are, heard of or not."""
+        return int(self.owners.sum()) + self.dearer + self.unreachable
+
+    @property
     def gap(self) -> float:
         """z, the share of owners whom no report can speak for."""
-        missing = self.dearer + self.unreachable
-        total = int(self.owners.sum()) + missing
-        return missing / total if total else 1.0
+        return (self.dearer + self.unreachable) / self.everyone if self.everyone else 1.0
+
+    @property
+    def barred(self) -> float:
+        """The part of the gap that could never be asked."""
+        return self.unreachable / self.everyone if self.everyone else 1.0
+
+    @property
+    def unheard(self) -> float:
+        """g, the reports to be expected from those dearer than all who reported: e^-g is the chance of none."""
+        asked = int(self.asked.sum())
+        rate = int(self.reported.sum()) / asked if asked else 0.0
+        return self.dearer_chances * 2.0**-32 * rate
 
 
 def tally_chances(
@@ -104,6 +121,7 @@ def tally_chances(
     rows, cells = number[told], number[told] * domain_size + codes[told]
     w, lift = 1.0 / chances[told], 1.0 / q[told]
     no_chance = chances < LEAST_CHANCE
+    dearer = ~inside & ~no_chance
     return ChanceTally(
         owners=np.bincount(number[inside], minlength=size),
         asked=np.bincount(number[inside & asked & (q >= LEAST_Q)], minlength=size),
@@ -113,7 +131,8 @@ def tally_chances(
         squares=_summed(w * w, rows, (size, 1)),
         tilted=_summed(w * w * lift, rows, (size, 1)),
         steep=_summed((w * lift) ** 2, rows, (size, 1)),
-        dearer=int(np.count_nonzero(~inside & ~no_chance)),
+        dearer=int(np.count_nonzero(dearer)),
+        dearer_chances=int(np.floor(chances[dearer] * 2.0**32).astype(np.int64).sum()),
         unreachable=int(np.count_nonzero(no_chance)),
         least_q=float(q[told].min(initial=1.0)),
     )

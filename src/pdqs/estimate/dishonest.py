@@ -7,17 +7,20 @@ It holds for the worst choice of that share; a share of the *owners* when who ch
 
 from __future__ import annotations
 
+import numpy as np
+
 from pdqs.errors import EstimateError
 from pdqs.types import Floats
 
 
-def reach_of_shares(q: float, x: float) -> float:
-    """a for a share whose uniform reports say 1 with chance x, at the least q heard.
+def reach_of_shares(q: float, x: Floats) -> Floats:
+    """a for shares whose uniform reports say 1 with chance x (a functional's centre), at the least q heard.
 
-    >>> round(reach_of_shares(0.7616, 0.5), 4)  # 1/2 + 1/(2q): 5.8 points for 5 %
-    1.1565
+    >>> reach_of_shares(0.7616, np.array([0.5])).round(4).tolist()  # 1/2 + 1/(2q): 5.8 points for 5 %
+    [1.1565]
     """
-    return max((1.0 - (1.0 - q) * x) / q, 1.0 + (1.0 - q) * x / q)
+    reach: Floats = np.maximum((1.0 - (1.0 - q) * x) / q, 1.0 + (1.0 - q) * x / q)
+    return reach
 
 
 def reach_of_means(q: float, least: float, most: float, centre: float) -> float:
@@ -41,7 +44,6 @@ def interval_if_dishonest(
 ) -> tuple[Floats, Floats]:
     """Both ends moved out by delta a, kept to what is possible. For quantiles move F by delta a instead.
 
-    >>> import numpy as np
     >>> low, high = interval_if_dishonest(np.array([0.3]), np.array([0.4]), 0.05, 1.2)
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.24], [0.46])

@@ -143,13 +143,20 @@ def solved_shares(estimate: Floats, variance: ShareVariance, tail: float) -> Sco
     return Scored(estimate, low, high)
 
 
-def simultaneous(statistic: Functional, found: Sampled, level: float) -> Scored:
-    """Intervals that *all* hold at once with probability ``level``: each of the k at 1 - (1 - level)/k (Bonferroni).
+def simultaneous_level(level: float, cells: int) -> float:
+    """The level each of k intervals needs for *all* to hold at once: 1 - (1 - level)/k (Bonferroni).
 
     Two cells share one interval: if the first holds, so does the second.
+
+    >>> round(simultaneous_level(0.95, 10), 6), simultaneous_level(0.95, 2)
+    (0.995, 0.95)
     """
-    cells = statistic.centre.size
-    return share_intervals(statistic, found, 1.0 - (1.0 - level) / (cells if cells > 2 else 1))
+    return 1.0 - (1.0 - level) / cells if cells > 2 else level
+
+
+def simultaneous(statistic: Functional, found: Sampled, level: float) -> Scored:
+    """Intervals that all hold at once with probability ``level``."""
+    return share_intervals(statistic, found, simultaneous_level(level, statistic.centre.size))
 
 
 def refuses_at_least(statistic: Functional, found: Sampled, share: Floats | float, level: float) -> Booleans:
