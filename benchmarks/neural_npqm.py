@@ -70,7 +70,7 @@ def rows_of(seed: int, form: str, owners: int, steps: int) -> list[dict[str, Any
     budgets = tuple(share * owners for share in SHARES)
     start = time.process_time()
     recipe = neural.RECIPES[form]
-    config = neural.NpqmConfig(owners=owners, budgets=budgets, options=recipe, seed=seed, steps=steps)
+    config = neural.NpqmConfig(owners=owners, budgets=budgets, options=recipe, seed=seed, steps=steps, nodes=24)
     trained = neural.train(config)
     seconds = round(time.process_time() - start, 1)
     rows = []

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import expit, spence
 
-from pdqs.neural import dual_ascent, logistic
+from pdqs.neural import logistic
 from pdqs.privacy import ON_SELECTION
 
 SLOPES = (0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.99, 1.01, 3.0, 10.0, 60.0, 400.0)
@@ -85,17 +83,3 @@ def test_the_tails_derivatives_match_finite_differences() -> None:
         high, low = ([x + sign * step if j == i else x for j, x in enumerate(point)] for sign in (1, -1))
         there = logistic.tail(high[0], 1.0, high[1], high[2]) - logistic.tail(low[0], 1.0, low[1], low[2])
         assert slope == pytest.approx(there / (2 * step), rel=2e-6, abs=1e-9)
-
-
-def test_jax_differentiates_the_tail_by_the_rule_it_was_given() -> None:
-    rng = np.random.default_rng(2)
-    left, slope, intercept = rng.random(50), 10 ** rng.uniform(-6, 2, 50), rng.uniform(-5, 9, 50)
-    with jax.enable_x64(True):
-        given = jax.grad(lambda *x: dual_ascent._tail(*x).sum(), argnums=(0, 1, 2))(
-            *map(jnp.asarray, (left, slope, intercept))
-        )
-        found = [np.asarray(part) for part in given]
-    assert found[0].dtype == np.float64
-    for part, wanted in zip(found, logistic.tail_slopes(left, 1.0, slope, intercept), strict=True):
-        assert part == pytest.approx(wanted, rel=1e-11, abs=1e-30)
-    assert found[0] == pytest.approx(-logistic.load(intercept - slope * left), rel=1e-12, abs=1e-250)  # w itself

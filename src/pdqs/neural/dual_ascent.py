@@ -5,8 +5,8 @@ Two identities make a step independent of the number of owners without changing 
 * The gradient of the first layer A (rows x n) is always a combination of the training vectors X, so A = A_0 + C X and
   the nets need only S = A X^T = S_0 + C X X^T. Plain SGD on A is C <- C - rate dL/dS: same weights, step for step. The
   straight line of the joint path, (1 - t) x + t 1, stays in the span once the row of ones joins X.
-* Sums over owners are integrals against the bids' empirical distribution, taken by its Gauss rule
-  (:mod:`pdqs.neural.quadrature`).
+* Sums over owners are integrals against the bids' empirical distribution, taken by its Gauss rule, and the payments
+  beyond each owner's own bid are one integral for all of them (:mod:`pdqs.neural.quadrature`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from pdqs.neural import logistic
 from pdqs.neural.config import KEPT, NpqmConfig, Recipe
-from pdqs.neural.quadrature import gauss_rule
+from pdqs.neural.quadrature import gauss_rule, tail_rule
 from pdqs.neural.sums import product
 from pdqs.types import Floats
 
@@ -34,6 +34,8 @@ class Problem(NamedTuple):
     start: Array  # (rows, V + 1): A_0 X^T
     shares: Array  # (V, nodes): the weighted bids, as shares of the range
     weights: Array  # (V, nodes): they add up to n
+    tail_shares: Array  # (V, nodes): where the payments' integrals are taken, all owners together
+    tail_weights: Array
     low: Array
     width: Array
 
@@ -76,17 +78,6 @@ class Trace(NamedTuple):
     q: Array  # mean
 
 
-@jax.custom_jvp
-def _tail(left: Array, slope: Array, intercept: Array) -> Array:
-    return logistic.tail(left, 1.0, slope, intercept, jnp)
-
-
-@_tail.defjvp
-def _tail_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
-    slopes = logistic.tail_slopes(primals[0], 1.0, primals[1], primals[2], jnp)
-    return _tail(*primals), sum(slope * tangent for slope, tangent in zip(slopes, tangents, strict=True))
-
-
 def _curve(reached: Array, model: Model) -> tuple[Array, Array]:
     """Slope and intercept from first-layer values (..., rows)."""
     hidden = jax.nn.relu(reached[..., :-1]).reshape(*reached.shape[:-1], *model.last.shape)
@@ -103,20 +94,23 @@ def _load(z: Array, q_max: float) -> Array:
     return q * jnp.log((1.0 + q) / (1.0 - q))
 
 
-def _integral(reached: Array, model: Model, problem: Problem, recipe: Recipe, path_nodes: int) -> Array:
-    """The payment's integral per unit of the range: each owner's own bid moved to the top, or all bids together."""
+def _beyond(reached: Array, model: Model, problem: Problem, recipe: Recipe, path_nodes: int) -> Array:
+    """The payments' integrals, all owners of a vector together, per unit of the range.
+
+    Each owner's own bid moves to the top, or all bids together along the straight line to (1, ..., 1).
+    """
     own = reached[:, :-1]
-    slope, intercept = (x[:, None] for x in _curve(own.T + model.first_bias, model))
-    if not recipe.joint_path and recipe.q_max_training == 1.0:
-        return _tail(problem.shares, slope, intercept)
+    if not recipe.joint_path:
+        slope, intercept = (x[:, None] for x in _curve(own.T + model.first_bias, model))
+        loads = _load(intercept - slope * problem.tail_shares, recipe.q_max_training)
+        return (problem.tail_weights * loads).sum(axis=1)
     nodes, weights = np.polynomial.legendre.leggauss(path_nodes)
     ways = jnp.asarray(0.5 + 0.5 * nodes)[:, None, None]  # axes: place on the line, vector, bid
-    if recipe.joint_path:
-        line = (1.0 - ways) * own.T + ways * reached[:, -1]
-        slope, intercept = (x[..., None] for x in _curve(line + model.first_bias, model))
+    line = (1.0 - ways) * own.T + ways * reached[:, -1]
+    slope, intercept = (x[..., None] for x in _curve(line + model.first_bias, model))
     moved = problem.shares + ways * (1.0 - problem.shares)
-    loads = _load(intercept - slope * moved, recipe.q_max_training)
-    return (1.0 - problem.shares) * jnp.tensordot(jnp.asarray(0.5 * weights), loads, axes=1)
+    loads = jnp.tensordot(jnp.asarray(0.5 * weights), _load(intercept - slope * moved, recipe.q_max_training), axes=1)
+    return (problem.weights * (1.0 - problem.shares) * loads).sum(axis=1)
 
 
 def figures(reached: Array, model: Model, problem: Problem, recipe: Recipe, path_nodes: int) -> Figures:
@@ -125,9 +119,9 @@ def figures(reached: Array, model: Model, problem: Problem, recipe: Recipe, path
     z = intercept - slope * problem.shares
     load = _load(z, recipe.q_max_training)
     bids = problem.low + problem.width * problem.shares
-    payment = bids * load + problem.width * _integral(reached, model, problem, recipe, path_nodes)
     q = recipe.q_max_training * jax.nn.sigmoid(z)
-    return Figures(*((problem.weights * each).sum(axis=1) for each in (load, payment, q)))
+    phi, asked, told = ((problem.weights * each).sum(axis=1) for each in (load, bids * load, q))
+    return Figures(phi, asked + problem.width * _beyond(reached, model, problem, recipe, path_nodes), told)
 
 
 def _reached(model: Model, problem: Problem) -> Array:
@@ -216,13 +210,15 @@ def advance(state: State, budgets: Array, problem: Problem, config: NpqmConfig, 
 def make_problem(config: NpqmConfig, read: Floats, first: Floats) -> Problem:
     """The fixed part, from the training vectors as the nets read them (shares, V x n) and the initial first layer."""
     spanned = np.vstack([read, np.ones(config.owners)])
-    rules = [gauss_rule(row, config.nodes) for row in read]
+    sums, tails = ([rule(row, config.nodes) for row in read] for rule in (gauss_rule, tail_rule))
     low, high = config.bid_range
     return Problem(
         gram=jnp.asarray(product(spanned, spanned.T)),
         start=jnp.asarray(product(first, spanned.T)),
-        shares=jnp.asarray(np.stack([places for places, _ in rules])),
-        weights=jnp.asarray(np.stack([weights for _, weights in rules])),
+        shares=jnp.asarray(np.stack([places for places, _ in sums])),
+        weights=jnp.asarray(np.stack([weights for _, weights in sums])),
+        tail_shares=jnp.asarray(np.stack([places for places, _ in tails])),
+        tail_weights=jnp.asarray(np.stack([weights for _, weights in tails])),
         low=jnp.asarray(float(low)),
         width=jnp.asarray(float(high - low)),
     )
@@ -239,8 +235,8 @@ def first_state(config: NpqmConfig, first_bias: Floats, last: Floats, last_bias:
     count = config.vectors if config.recipe.multiplier_per_vector else 1
     return State(
         model=jax.tree.map(lambda part: spread(part, budgets), model),
-        multipliers=jnp.full((budgets, count), config.recipe.multiplier_start),
+        multipliers=jnp.full((budgets, count), config.recipe.multiplier_start, dtype=jnp.float64),
         kept=jax.tree.map(lambda part: spread(part, budgets, len(KEPT)), model),
-        kept_load=jnp.full((budgets, len(KEPT)), -jnp.inf),
+        kept_load=jnp.full((budgets, len(KEPT)), -jnp.inf, dtype=jnp.float64),
         step=jnp.zeros(budgets, dtype=jnp.int64),
     )

@@ -15,7 +15,7 @@ from pdqs.types import Floats
 
 
 def gauss_rule(points: Floats, nodes: int) -> tuple[Floats, Floats]:
-    """``nodes`` bids and weights with sum f(points) = sum weights f(bids), by Lanczos with full orthogonalisation.
+    """``nodes`` bids and weights with sum f(points) = sum weights f(bids).
 
     Points with no more distinct values than nodes are their own rule; the spare places carry no weight.
 
@@ -24,14 +24,41 @@ def gauss_rule(points: Floats, nodes: int) -> tuple[Floats, Floats]:
     True
     """
     distinct, counts = np.unique(points, return_counts=True)
-    if distinct.size <= nodes:
-        spare = nodes - distinct.size
-        return np.pad(distinct, (0, spare), mode="edge"), np.pad(counts.astype(np.float64), (0, spare))
-    basis = np.empty((nodes, distinct.size))
+    return _compressed(distinct, counts.astype(np.float64), nodes)
+
+
+def tail_rule(points: Floats, nodes: int) -> tuple[Floats, Floats]:
+    r"""``nodes`` places and weights for what all owners are paid beyond their bids, bids on [0, 1].
+
+    .. math:: \sum_i \int_{b_i}^1 f(x)\,dx = \int_0^1 \#\{i : b_i \le x\}\, f(x)\,dx
+
+    so one rule, of the measure that counts the bids below x, serves all owners together.
+
+    >>> places, weights = tail_rule(np.array([0.0, 0.5]), 4)
+    >>> round(float(weights.sum()), 12), round(float(weights @ places), 12)
+    (1.5, 0.875)
+    """
+    edges, counts = np.unique(np.append(points, 1.0), return_counts=True)
+    below, width = np.cumsum(counts)[:-1], np.diff(edges)
+    ways, shares = np.polynomial.legendre.leggauss(_WITHIN)
+    places = edges[:-1, None] + np.outer(width, 0.5 + 0.5 * ways)
+    return _compressed(places.ravel(), np.outer(below * width, 0.5 * shares).ravel(), nodes)
+
+
+_WITHIN = 4  # places between two neighbouring bids, before they are made few
+
+
+def _compressed(places: Floats, masses: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """The Gauss rule of ascending weighted places, by Lanczos with full orthogonalisation."""
+    if places.size <= nodes:
+        spare = nodes - places.size
+        return np.pad(places, (0, spare), mode="edge" if places.size else "constant"), np.pad(masses, (0, spare))
+    total = masses.sum()
+    basis = np.empty((nodes, places.size))
     diagonal, beside = np.empty(nodes), np.empty(nodes - 1)
-    basis[0] = np.sqrt(counts / points.size)
+    basis[0] = np.sqrt(masses / total)
     for j in range(nodes):
-        ahead = distinct * basis[j]
+        ahead = places * basis[j]
         diagonal[j] = product(ahead, basis[j])
         for _ in range(2):  # twice is enough (Kahan)
             ahead = ahead - product(product(basis[: j + 1], ahead), basis[: j + 1])
@@ -40,5 +67,5 @@ def gauss_rule(points: Floats, nodes: int) -> tuple[Floats, Floats]:
             basis[j + 1] = ahead / beside[j]
     from scipy.linalg import eigh_tridiagonal  # a slow import, needed once per training
 
-    places, vectors = eigh_tridiagonal(diagonal, beside)
-    return places, points.size * vectors[0] ** 2
+    found, vectors = eigh_tridiagonal(diagonal, beside)
+    return found, total * vectors[0] ** 2
