@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -38,6 +43,26 @@ def test_a_quick_run_writes_results_figures_and_a_report(tmp_path: Path, capsys:
     assert call("--quick", "--out", str(tmp_path)) == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").rglob("*.parquet")} == before
     assert (tmp_path / "results.parquet").read_bytes() == table
+
+
+def test_ctrl_c_stops_a_run_at_once_workers_and_all(tmp_path: Path) -> None:
+    pytest.importorskip("jax", reason="NPQM is trained by the extra 'neural'")
+    script = "from pdqs.cli import main; main()"
+    running = subprocess.Popen(
+        [sys.executable, "-c", script, "reproduce", "--quick", "--out", "run"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    give_up = time.monotonic() + 60
+    while not any(tmp_path.glob("run/*/*.npz")) and running.poll() is None and time.monotonic() < give_up:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to every process of the run
+    said = running.communicate(timeout=20)[1]  # ends when the last worker has let go of the stream
+    assert running.returncode == 130
+    assert said.endswith("pdqs: stopped: the same command goes on with what is in run\n")
+    assert "Traceback" not in said
 
 
 def test_a_report_on_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

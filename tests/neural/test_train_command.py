@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +44,46 @@ def test_npqm_is_trained_stopped_and_gone_on_with(past: Path, capsys: pytest.Cap
         main([*words, "--steps", "30", *more])
     capsys.readouterr()
     assert neural.load("one.npz", owners=12).rule == neural.load("two.npz").rule
+
+
+def test_ctrl_c_ends_a_training_at_once_with_a_sentence_and_it_goes_on_from_there(tmp_path: Path) -> None:
+    words = [
+        "--form",
+        "released",
+        "--owners",
+        "300",
+        "--budget",
+        "90",
+        "--state",
+        "half.npz",
+        "--steps",
+        "100000",
+        "--out",
+        "rule.npz",
+    ]
+    script = "from pdqs.cli import main; main()"
+    running = subprocess.Popen(
+        [sys.executable, "-c", script, "train", *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    give_up = time.monotonic() + 60
+    while not (tmp_path / "half.npz").exists() and running.poll() is None and time.monotonic() < give_up:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=10)[1]
+    assert running.returncode == 130
+    assert said.endswith("pdqs: stopped: the same command with --resume goes on from half.npz\n")
+    config, _, _, trace = neural.load_training(tmp_path / "half.npz")
+    assert config.options == neural.RELEASED
+    assert trace.shape[0] >= 250
+
+
+def test_the_mended_form_is_trained_by_its_name(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--form", "mended", "--owners", "12", "--budget", "9", "--steps", "300", "--out", "rule.npz"]
+    main(["train", str(past), *words])
+    assert "on these bids" in capsys.readouterr().out
+    found = neural.load("rule.npz").rule
+    assert isinstance(found, neural.Npqm)
+    assert found.q_max == 0.95
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdqs.cli.stopping import STOPPED
 from pdqs.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -40,8 +41,12 @@ def run(
     if report_only and not store.Store(out).results_path.exists():
         raise InputError(f"{out} holds no results.parquet to report on")
     if not report_only:
-        with _progress() as told:
-            runner.run(plan, out, processes=processes, learned=not without_npqm, report=told)
+        try:
+            with _progress() as told:
+                runner.run(plan, out, processes=processes, learned=not without_npqm, report=told)
+        except KeyboardInterrupt:
+            typer.echo(f"pdqs: stopped: the same command goes on with what is in {out}", err=True)
+            raise typer.Exit(STOPPED) from None
     command = "pdqs reproduce" + (" --quick" if quick else "") + f" --seed {seed}"
     page = report.write(results.read(store.Store(out).results_path, plan), out, command=command)
     typer.echo(f"report: {page}")

@@ -1,4 +1,4 @@
-"""pdqs train: learn a rule from past bids (sound), or train the paper's NPQM as printed or as released."""
+"""pdqs train: learn a rule from past bids (sound), or train the paper's NPQM as printed, as released or mended."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from pdqs.cli.output import Output
     from pdqs.types import Floats
 
-FORMS = ("sound", "printed", "released")
+FORMS = ("sound", "printed", "released", "mended")
 
 
 def run(
     out: Annotated[Path, typer.Option(help="Where the learned rule goes: a .npz file.")],
     past: Annotated[Path | None, typer.Argument(help="A file with a column 'bid' of earlier rounds' bids.")] = None,
-    form: Annotated[str, typer.Option(help="sound (truthful by the ladder), printed or released (the paper's).")] = (
+    form: Annotated[str, typer.Option(help="sound (truthful by the ladder), or NPQM: printed, released or mended.")] = (
         "sound"
     ),
     objective: Annotated[str, typer.Option(help="sound: information (sum q^2) or ppem (the paper's).")] = "information",
     curve: Annotated[str, typer.Option(help="sound: spline or logistic.")] = "spline",
     contract: Annotated[str, typer.Option(help="sound: on-report or on-selection.")] = "on-report",
-    owners: Annotated[int | None, typer.Option(help="printed and released: how many bids the nets read.")] = None,
-    budget: Annotated[float | None, typer.Option(help="printed and released: what may be paid in all.")] = None,
+    owners: Annotated[int | None, typer.Option(help="NPQM: how many bids the nets read.")] = None,
+    budget: Annotated[float | None, typer.Option(help="NPQM: what may be paid in all.")] = None,
     bid_range: Annotated[str, typer.Option(metavar="LOW:HIGH", help="Between what bids may lie.")] = "0:1",
     steps: Annotated[int | None, typer.Option(help="Steps of training, if not the usual number.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same weights.")] = 0,
-    state: Annotated[Path | None, typer.Option(help="printed and released: keep the half-done training here.")] = None,
+    state: Annotated[Path | None, typer.Option(help="NPQM: keep the half-done training here.")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the file of --state.")] = False,
     picture: Picture = None,
     as_json: Json = False,
@@ -57,10 +57,12 @@ def run(
         figures = {"objective": objective, "curve": curve, "contract": contract, "bid_range": ends}
         result = _sound(bids, figures, steps, out, picture, to)
     else:
+        from pdqs.neural.config import RECIPES
+
         if owners is None or budget is None:
             raise TermsError(f"form {form} needs --owners and --budget: its nets are made for one market")
         fields = {"owners": owners, "budgets": (budget,), "bid_range": ends, "seed": seed}
-        fields |= {"released": form == "released"} | ({} if steps is None else {"steps": steps})
+        fields |= {"options": RECIPES[form]} | ({} if steps is None else {"steps": steps})
         result = _npqm(bids, fields, state, resume, out, picture, to)
     to.wrote(out, picture)
     to.finish(result)
@@ -73,6 +75,7 @@ def _sound(
 
     import pdqs
     from pdqs import figures, neural
+    from pdqs.cli.stopping import ended_at_once
     from pdqs.neural.picture import curves_figure
 
     plain = fields["objective"] == "ppem" or fields["curve"] == "logistic"
@@ -80,7 +83,7 @@ def _sound(
     high = config.bid_range[1]
     config = dataclasses.replace(config, budgets=tuple(high * b for b in config.budgets))
     config = config if steps is None else dataclasses.replace(config, steps=steps)
-    with _bar(to, config.steps) as show:
+    with ended_at_once(lambda: "stopped: nothing was kept"), _bar(to, config.steps) as show:
         rule = neural.learn(
             bids, config, progress=lambda now: show(now.step, f"gained {now.gained.mean():.4f} an owner")
         )
@@ -116,6 +119,7 @@ def _npqm(
 
     import pdqs
     from pdqs import figures, neural
+    from pdqs.cli.stopping import ended_at_once
     from pdqs.neural.picture import curves_figure
 
     config = neural.NpqmConfig(**fields)
@@ -123,7 +127,7 @@ def _npqm(
     rng = np.random.default_rng([config.seed, 2])
     training = None if bids is None else rng.choice(bids, (config.vectors, config.owners))
     warned: set[str] = set()
-    with _bar(to, config.steps) as show:
+    with ended_at_once(lambda: _stopped(state)), _bar(to, config.steps) as show:
 
         def progress(now: neural.Moment) -> None:
             show(now.step, f"loss {now.loss[0]:.4f}  spent {now.spent[0]:.1f}  lambda {now.multiplier[0]:.3g}")
@@ -152,6 +156,12 @@ def _npqm(
     over = found["NPQM"].spent / budget - 1
     to.say(f"NPQM {'overspends by' if over > 0 else 'leaves'} {abs(over):.1%} of the budget on these bids.")
     return {"form": "npqm", "overspent_share": over, "warnings": list(trained.warnings), "out": str(out)}
+
+
+def _stopped(state: Path | None) -> str:
+    if state is None or not state.exists():
+        return "stopped: nothing was kept" + (", for want of --state FILE" if state is None else " yet")
+    return f"stopped: the same command with --resume goes on from {state}"
 
 
 def _saved(state: Path | None, resume: bool) -> Any:

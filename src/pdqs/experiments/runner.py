@@ -7,10 +7,12 @@ processes, ends with the same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 
@@ -53,11 +55,13 @@ def _finish(cells: list[Cell], plan: Plan, store: Store, processes: int, report:
         return
     progress = _Progress(plan, waiting, cells, report)
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of what is imported here
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker) as pool:
-        running: dict[Future[None], npqm.Task | Cell] = {
-            pool.submit(_train, task, plan, store.root): task for task in waiting
-        }
-        running |= {pool.submit(_run, cell, plan, store.root): cell for cell in ready}
+        with _deaf_to_interrupts():  # the workers are started here, and Ctrl-C is for this process to hear
+            running: dict[Future[None], npqm.Task | Cell] = {
+                pool.submit(_train, task, plan, store.root): task for task in waiting
+            }
+            running |= {pool.submit(_run, cell, plan, store.root): cell for cell in ready}
         try:
             while running:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -68,7 +72,19 @@ def _finish(cells: list[Cell], plan: Plan, store: Store, processes: int, report:
                         running |= {pool.submit(_run, cell, plan, store.root): cell for cell in waiting[finished]}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:  # none hears anything while it trains
+                worker.terminate()
             raise
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C until the end; processes started meanwhile never hear it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker() -> None:
