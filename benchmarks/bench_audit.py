@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.audit.mechanism import SHIPPED
+from pdqs.auditing.mechanism import SHIPPED
 
 SIZES = (100, 300, 1_000, 3_000, 10_000, 20_000, 40_000, 60_000)
 TERMS = {

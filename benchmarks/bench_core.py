@@ -50,10 +50,10 @@ def test_a_million_secure_reports_take_at_most_three_plain_numpy_ones(benchmark,
     terms = pdqs.Terms(query=pdqs.Median(domain), budget=0.3 * MILLION)
     offers = pdqs.clear(rng.random(MILLION), terms)
     codes = rng.integers(0, k, MILLION)
-    numerators = pdqs.randomiser.q_numerators(offers.q)
+    numerators = pdqs.privacy.randomiser.q_numerators(offers.q)
 
     def secure():
-        return pdqs.randomiser.draw_reports(codes, numerators, k, pdqs.SystemEntropy())
+        return pdqs.privacy.randomiser.draw_reports(codes, numerators, k, pdqs.SystemEntropy())
 
     def plain():
         return np.where(rng.random(MILLION) < offers.q, codes, rng.integers(0, k, MILLION))

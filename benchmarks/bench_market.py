@@ -32,14 +32,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from sqlalchemy import text
 
 from market.town import Town, found_town, new_database, postgres_server
-from pdqs.market import Settings, commands
+from pdqs.market import Settings, round_steps
 from pdqs.market.access import hashed
-from pdqs.market.app import create_app
 from pdqs.market.context import system_clock
-from pdqs.market.observe import log_to_stderr
-from pdqs.market.schema import bids, offers, reports, users
-from pdqs.market.serving import address_of, listening_socket, server_of
-from pdqs.market.store import Store, open_store
+from pdqs.market.http.app import create_app
+from pdqs.market.http.observe import log_to_stderr
+from pdqs.market.http.serving import address_of, listening_socket, server_of
+from pdqs.market.store.database import Store, open_store
+from pdqs.market.store.schema import bids, offers, reports, users
 from pdqs.protocol.device_messages import Bid, BidReceipt
 from pdqs.protocol.market_messages import Round
 
@@ -219,11 +219,11 @@ def large_round(url: str, owners: int) -> dict[str, Any]:
         connection.execute(bids.insert(), rows)
     town.clock.advance(60)
     began, computed = time.perf_counter(), time.process_time()
-    cleared = commands.clear_round(town.market, town.operator, found.round_id)
+    cleared = round_steps.clear_round(town.market, town.operator, found.round_id)
     clear_seconds, clear_cpu_seconds = time.perf_counter() - began, time.process_time() - computed
     _report_all(town.market.store, cleared)
     began = time.perf_counter()
-    commands.settle_round(town.market, town.operator, found.round_id)
+    round_steps.settle_round(town.market, town.operator, found.round_id)
     settle_seconds = time.perf_counter() - began
     assert town.balanced()
     town.market.store.close()

@@ -26,7 +26,7 @@ from coverage_markets import PATTERNS, Market, market
 
 from pdqs.estimate.chances import ChanceTally, sampled, tally_chances
 from pdqs.estimate.enough import why_no_answer
-from pdqs.estimate.functional import NumberMean, Shares
+from pdqs.estimate.functionals import NumberMean, Shares
 from pdqs.estimate.guarded import guarded_histogram, guarded_mean, guarded_quantile, guarded_shares
 from pdqs.estimate.strata import cut, summarise_prices
 

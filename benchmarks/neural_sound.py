@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 import pdqs
-from pdqs import neural, priors
-from pdqs.rules import Optimal
+from pdqs import neural
+from pdqs.model import priors
+from pdqs.pricing.rules import Optimal
 
 OWNERS, PAST, MARKETS = 5000, 5000, 3
 BUDGETS = (0.05, 0.1, 0.3, 0.5, 0.9)
@@ -66,7 +67,7 @@ def campaign(seed: int, out: Path) -> None:
                 line: dict[str, Any] = {"contract": contract, "bids": name, "rule": label}
                 try:
                     line["information"] = [_information(rule, contract, share, fresh) for share in BUDGETS]
-                except pdqs.errors.PdqsError as fault:
+                except pdqs.model.errors.PdqsError as fault:
                     line["fault"] = str(fault)
                 rows.append(line)
                 print(line, flush=True)

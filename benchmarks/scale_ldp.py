@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import pdqs
-from pdqs.offers import make_offers
-from pdqs.privacy import q_of_epsilon
+from pdqs.privacy.loss import q_of_epsilon
+from pdqs.rounds.offers import make_offers
 
 EPSILON = 2.0
 Shares = np.ndarray

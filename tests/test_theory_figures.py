@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import pdqs
-from pdqs import populations
+from pdqs.experiments import populations
 
 COUNT = pdqs.Count()
 CUSTOMERS = populations.load("customers")

@@ -10,20 +10,24 @@ The public names, in the order of the flow::
 
 from __future__ import annotations
 
-from pdqs import presets, priors, rules
 from pdqs.clearing import clear
-from pdqs.domain import Domain
-from pdqs.errors import PdqsError
 from pdqs.estimate import Answer, answer
-from pdqs.offers import Offers
-from pdqs.plan import Plan, plan
-from pdqs.query import Count, Histogram, Mean, Median, Quantile, Question
-from pdqs.randomiser import Reports, SystemEntropy, randomise, received
-from pdqs.settlement import Payments, settle
-from pdqs.terms import Terms
+from pdqs.model import priors
+from pdqs.model.domain import Domain
+from pdqs.model.errors import PdqsError
+from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
+from pdqs.model.question import Question
+from pdqs.planning.forecasts import Plan, plan
+from pdqs.pricing import rules
+from pdqs.privacy.entropy import SystemEntropy
+from pdqs.rounds import presets
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import Reports, randomise, received
+from pdqs.rounds.settlement import Payments, settle
+from pdqs.rounds.terms import Terms
 from pdqs.trade import Trade, trade
 
-from pdqs.audit import audit  # isort: skip  # last: the name pdqs.audit is the function, pdqs.audit.x still a module
+from pdqs.auditing import audit  # isort: skip  # last: the name pdqs.audit is the function, pdqs.auditing.x still a module
 
 __version__ = "0.1.0"
 

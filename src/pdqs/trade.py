@@ -9,12 +9,13 @@ import numpy as np
 
 from pdqs.clearing import clear
 from pdqs.estimate import Answer, answer
-from pdqs.offers import Offers
-from pdqs.randomiser import Entropy, Reports, randomise
-from pdqs.settlement import Payments, settle
-from pdqs.show import Shown
-from pdqs.terms import Terms
-from pdqs.types import Column
+from pdqs.model.arrays import Column
+from pdqs.present.text import Shown
+from pdqs.privacy.entropy import Entropy
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import Reports, randomise
+from pdqs.rounds.settlement import Payments, settle
+from pdqs.rounds.terms import Terms
 
 
 @final

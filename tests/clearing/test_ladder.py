@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdqs
-from pdqs.clearing import summary as summaries
+from pdqs.clearing import summaries
 from pdqs.clearing.ladder import apply, calibrate, ladder_of, summarise
-from pdqs.clearing.summary import BINS, bin_of
-from pdqs.payment import curve
+from pdqs.clearing.summaries import BINS, bin_of
+from pdqs.pricing.payment import curve
 
 
 def terms_of(budget: float, **more) -> pdqs.Terms:
@@ -25,7 +25,7 @@ def rung_by_the_book(i: int, bids: np.ndarray, terms: pdqs.Terms) -> int:
 
     def affordable(g: int) -> bool:
         paid = curve(terms.bound_rule, ladder.scale(g), terms.setting).payment(others)
-        return int(pdqs.money.payment_micros(paid * (1 + 1e-9)).sum()) <= terms.budget_micros
+        return int(pdqs.model.money.payment_micros(paid * (1 + 1e-9)).sum()) <= terms.budget_micros
 
     low, high = ladder.lowest, ladder.highest
     if not affordable(low):

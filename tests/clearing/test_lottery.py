@@ -11,11 +11,11 @@ from pdqs.clearing.lottery import (
     LotteryResult,
     clear_by_lottery,
 )
-from pdqs.priors import TruncatedNormal
-from pdqs.privacy import cap_q
-from pdqs.rules.base import Setting
-from pdqs.rules.flat import Flat
-from pdqs.rules.lottery import Lottery
+from pdqs.model.priors import TruncatedNormal
+from pdqs.pricing.rules.base import Setting
+from pdqs.pricing.rules.flat import Flat
+from pdqs.pricing.rules.lottery import Lottery
+from pdqs.privacy.loss import cap_q
 
 RANGES = [(0.0, 1.0), (2.0, 3.0), (100.0, 101.0), (0.0, 25.0), (0.5, 40.0)]
 CAPS = [0.5, 1.0, 2.0, 4.0, 8.0]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdqs
-from pdqs.privacy import epsilon
+from pdqs.privacy.loss import epsilon
 
 
 def test_the_five_owner_example_of_the_theory():

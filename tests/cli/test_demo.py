@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs import populations
 from pdqs.cli import promises, showcase
+from pdqs.experiments import populations
 
 from .conftest import Pdqs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs import files, records
+from pdqs.tables import files, round_files
 
 from .conftest import Pdqs
 
@@ -61,7 +61,7 @@ def test_parquet_in_and_out_is_the_same_market(pdqs_command: Pdqs, market: Path)
     )
     assert pdqs_command("clear", market, "--budget", 12, "--out", "a.csv").code == 0
     assert pdqs_command("clear", "market.parquet", "--budget", 12, "--out", "b.parquet").code == 0
-    ours, theirs = (records.read_offers(Path(name), pdqs.Domain.binary()) for name in ("a.csv", "b.parquet"))
+    ours, theirs = (round_files.read_offers(Path(name), pdqs.Domain.binary()) for name in ("a.csv", "b.parquet"))
     assert ours[0] == theirs[0]
     assert ours[1].q.tolist() == theirs[1].q.tolist()
     assert ours[1].payment_micros.tolist() == theirs[1].payment_micros.tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.errors import PdqsError
+from pdqs.model.errors import PdqsError
 
 POINTS = pdqs.Domain.grid(0, 20, 1)
 
@@ -177,7 +177,7 @@ def test_answers_show_themselves_in_a_terminal_and_in_a_notebook(query, rng):
 
 
 def test_what_a_page_shows_cannot_be_markup():
-    shown = pdqs.show.Shown()
+    shown = pdqs.present.text.Shown()
     shown._title = lambda: "<script>"
     shown._rows = lambda: [("a & b", "<b>")]
     assert "<script>" not in shown._repr_html_()

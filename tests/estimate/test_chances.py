@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pdqs.errors import EstimateError
 from pdqs.estimate.chances import ChanceTally, sampled, tally_chances
-from pdqs.estimate.functional import CumulativeShares, NumberMean, Shares
+from pdqs.estimate.functionals import CumulativeShares, NumberMean, Shares
 from pdqs.estimate.strata import GAP, cut, summarise_prices
+from pdqs.model.errors import EstimateError
 
 Q = 3 / 4
 

@@ -9,7 +9,7 @@ from scipy.stats import t as student_t
 from pdqs.estimate.chances import sampled, tally_chances
 from pdqs.estimate.drawn import share_intervals, simultaneous
 from pdqs.estimate.drawn_mean import mean_interval
-from pdqs.estimate.functional import CumulativeShares, NumberMean, Shares
+from pdqs.estimate.functionals import CumulativeShares, NumberMean, Shares
 from pdqs.estimate.gap import widened
 from pdqs.estimate.quantiles import quantile_interval
 from pdqs.estimate.strata import cut, summarise_prices

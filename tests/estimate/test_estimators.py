@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdqs
-from pdqs.errors import EstimateError
 from pdqs.estimate.estimators import disagreement, naive, shrunk, unbiased, weighted
-from pdqs.estimate.functional import CumulativeShares, NumberMean, Shares
-from pdqs.estimate.tally import tally
+from pdqs.estimate.functionals import CumulativeShares, NumberMean, Shares
+from pdqs.estimate.tallies import tally
+from pdqs.model.errors import EstimateError
 
 K = 5
 DOMAIN = pdqs.Domain.grid(1, K, 1)

@@ -10,7 +10,7 @@ import pytest
 from pdqs.estimate.chances import sampled, tally_chances
 from pdqs.estimate.dishonest import interval_if_dishonest, reach_of_shares
 from pdqs.estimate.drawn import share_intervals
-from pdqs.estimate.functional import NumberMean, Shares
+from pdqs.estimate.functionals import NumberMean, Shares
 from pdqs.estimate.gap import widened
 from pdqs.estimate.guarded import guarded_histogram, guarded_mean, guarded_quantile, guarded_shares, relaxed
 from pdqs.estimate.strata import cut, summarise_prices

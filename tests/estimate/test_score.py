@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.errors import EstimateError
 from pdqs.estimate.dishonest import interval_if_dishonest, reach_of_means, reach_of_shares
 from pdqs.estimate.enough import why_no_answer
-from pdqs.estimate.functional import Shares
+from pdqs.estimate.functionals import Shares
 from pdqs.estimate.gap import shifted, widened
 from pdqs.estimate.score import banded_tally, merged_bands, solve, weighted_scores
+from pdqs.model.errors import EstimateError
 
 
 def test_the_roots_are_the_ends_of_what_a_fine_search_keeps(rng):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pdqs.errors import InputError
 from pdqs.experiments import bids
+from pdqs.model.errors import InputError
 
 FALSE_ALARM = 1e-6
 

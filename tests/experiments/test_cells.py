@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from pdqs import populations
+from pdqs.experiments import populations
 from pdqs.experiments.cells import COLUMNS, market_of, run_cell
-from pdqs.experiments.released import BUDGETS, RELEASED, TOLERANCE, Comparison, compare
+from pdqs.experiments.released_figures import BUDGETS, RELEASED, TOLERANCE, Comparison, compare
 from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import Cell, full_plan
 

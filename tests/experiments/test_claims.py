@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdqs.experiments.claims import CLAIMS, judge
-from pdqs.experiments.gains import gains
+from pdqs.experiments.error_ratios import gains
 from pdqs.experiments.results import Results
 from pdqs.experiments.setups import Cell, full_plan
 

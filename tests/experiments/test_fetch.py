@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from pdqs import populations
 from pdqs.cli import main
-from pdqs.errors import FileError
-from pdqs.experiments import fetch
+from pdqs.experiments import fetch, populations
+from pdqs.model.errors import FileError
 
 CONTENT = b"Age,RiskLevel\n25,high risk\n"
 

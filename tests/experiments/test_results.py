@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pdqs.errors import FileError
 from pdqs.experiments.cells import run_cell
 from pdqs.experiments.results import geometric_ratio, read
 from pdqs.experiments.setups import Plan
 from pdqs.experiments.store import Store, write_parquet
+from pdqs.model.errors import FileError
 
 from .conftest import sample_with
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdqs.errors import FileError
 from pdqs.experiments.runner import run
 from pdqs.experiments.setups import Plan
 from pdqs.experiments.store import Store
+from pdqs.model.errors import FileError
 
 from .killing import PLAN
 

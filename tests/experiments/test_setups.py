@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pdqs import populations
-from pdqs.errors import InputError
+from pdqs.experiments import populations
 from pdqs.experiments.setups import Plan, full_plan, quick_plan
+from pdqs.model.errors import InputError
 
 
 def test_the_full_plan_holds_the_papers_set_up() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pdqs import populations
 from pdqs.cli import main
-from pdqs.errors import FileError, InputError
+from pdqs.experiments import populations
 from pdqs.experiments.verify import RAW, recount, refuse_disagreement, verify
+from pdqs.model.errors import FileError, InputError
 
 RAW_FILES = Path(__file__).parents[3] / "shared" / "data"
 needs_raw_files = pytest.mark.skipif(not RAW_FILES.is_dir(), reason="no copies of the raw public files beside the repo")

@@ -30,10 +30,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from sqlalchemy import Connection
 
 from market.town import FakeClock, contents, found_town, new_database, postgres_server
-from pdqs.market import Market, commands
-from pdqs.market.schema import bids
-from pdqs.market.schema import reports as reports_table
-from pdqs.market.store import open_store
+from pdqs.market import Market, round_steps
+from pdqs.market.store.database import open_store
+from pdqs.market.store.schema import bids
+from pdqs.market.store.schema import reports as reports_table
 
 STEPS = ("clear", "settle")
 
@@ -61,7 +61,7 @@ def prepared(url: str, step: str, owners: int) -> tuple[str, int]:
         connection.execute(bids.insert(), rows)
     town.clock.advance(60)
     if step == "settle":
-        cleared = commands.clear_round(town.market, town.operator, found.round_id)
+        cleared = round_steps.clear_round(town.market, town.operator, found.round_id)
         sent = [
             {"round_id": found.round_id, "owner_id": owner.user_id, "code": i % 2, "received_at_ms": 1}
             for i, owner in enumerate(town.asked(cleared))
@@ -105,7 +105,7 @@ def _postgres_scene(server: str, step: str, owners: int) -> Scene:
 
 def break_in_two() -> None:
     """Make a step two transactions with a pause between, as no market should: the comparison must see it."""
-    change = commands._change
+    change = round_steps._change
 
     def halfway(connection: Connection, round_id: str, **values: object) -> None:
         connection.exec_driver_sql("COMMIT")
@@ -113,14 +113,14 @@ def break_in_two() -> None:
         connection.exec_driver_sql("BEGIN")
         change(connection, round_id, **values)
 
-    commands._change = halfway
+    round_steps._change = halfway
 
 
 def perform(url: str, scene: Scene) -> None:
     """The step, as a server does it."""
     market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
-    do = commands.clear_round if scene.step == "clear" else commands.settle_round
-    do(market, commands.THE_CLOCK, scene.round_id)
+    do = round_steps.clear_round if scene.step == "clear" else round_steps.settle_round
+    do(market, round_steps.THE_CLOCK, scene.round_id)
     market.store.close()
 
 
@@ -136,8 +136,8 @@ def started(url: str, scene: Scene) -> int:
 def restarted(url: str, scene: Scene) -> dict[str, list[tuple[object, ...]]]:
     """The market after a restart: deadlines are kept, twice for good measure, and every row is read."""
     market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
-    commands.advance_due(market)
-    commands.advance_due(market)
+    round_steps.advance_due(market)
+    round_steps.advance_due(market)
     assert market.stuck == {}
     found = contents(market)
     market.store.close()

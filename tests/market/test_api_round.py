@@ -9,13 +9,13 @@ import pytest
 
 from market.town import FakeClock, plan
 from pdqs.market import Settings
-from pdqs.market.app import create_app
 from pdqs.market.client import MarketClient
-from pdqs.market.commands import first_operator
-from pdqs.market.serving import served
+from pdqs.market.http.app import create_app
+from pdqs.market.http.serving import served
+from pdqs.market.round_steps import first_operator
 from pdqs.owner.client import OwnerClient
-from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
 from pdqs.protocol.problems import ConflictError, UnauthorizedError
 
 

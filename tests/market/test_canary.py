@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 from market.town import Town, found_town
-from pdqs.market import Settings, access, commands, queries
-from pdqs.market.app import create_app
-from pdqs.market.observe import LOGGER
-from pdqs.market.serving import served
+from pdqs.market import Settings, access, reads, round_steps
+from pdqs.market.http.app import create_app
+from pdqs.market.http.observe import LOGGER
+from pdqs.market.http.serving import served
 from pdqs.owner.client import OwnerClient
-from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import QueryMessage
 from pdqs.protocol.problems import MarketError
@@ -99,13 +99,13 @@ def _reported(town: Town, client: OwnerClient, tmp_path: Path, value: int) -> No
     for place, owner in enumerate(town.owners[1:]):
         town.bid(owner, found, 1000 * place)
     town.clock.advance(60)
-    commands.clear_round(town.market, town.consumer, found.round_id)
+    round_steps.clear_round(town.market, town.consumer, found.round_id)
     review = device.review(client.notice(found.round_id), client.offer(found.round_id))
     assert review.offer.q_numerator > 2**31
     client.send_report(found.round_id, device.report(review, value, now_ms=town.clock()).body)
     town.clock.advance(60)
-    commands.settle_round(town.market, town.consumer, found.round_id)
-    assert queries.report(town.market, town.owners[0], found.round_id).code == 7
+    round_steps.settle_round(town.market, town.consumer, found.round_id)
+    assert reads.report(town.market, town.owners[0], found.round_id).code == 7
     device.ledger.close()
 
 

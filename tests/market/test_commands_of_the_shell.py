@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from market.town import Town
-from pdqs.market import commands
+from pdqs.market import round_steps
 from pdqs.market.client import MarketClient
 from pdqs.protocol.problems import UnauthorizedError
 
@@ -105,4 +105,4 @@ def test_a_one_time_code_never_begins_with_a_dash_which_a_shell_would_read_as_an
 ) -> None:
     words = iter(["-" + "a" * 42, "-" + "b" * 42, "c" * 43])
     monkeypatch.setattr("pdqs.market.access.secrets.token_urlsafe", lambda _bytes: next(words))
-    assert commands.renew_code(town.market, town.operator, town.consumer.user_id).code == "c" * 43
+    assert round_steps.renew_code(town.market, town.operator, town.consumer.user_id).code == "c" * 43

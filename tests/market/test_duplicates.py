@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import func, select
 
 from market.town import Town
-from pdqs.market import commands, queries
-from pdqs.market.schema import bids, reports, transactions
+from pdqs.market import reads, round_steps
+from pdqs.market.store.schema import bids, reports, transactions
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.market_messages import Transfer
 
@@ -46,7 +46,7 @@ def test_concurrent_duplicates_of_a_bid_are_one_bid(either_town: Town) -> None:
     (owner,) = either_town.add_owners(1)
     found = either_town.open_round()
     bid = Bid(terms_hash=str(found.terms_hash), bid_micros=5)
-    receipts = _at_once(lambda: commands.place_bid(either_town.market, owner, found.round_id, bid))
+    receipts = _at_once(lambda: round_steps.place_bid(either_town.market, owner, found.round_id, bid))
     assert receipts == [receipts[0]] * TWINS
     assert _rows(either_town, bids) == 1
 
@@ -57,11 +57,11 @@ def test_concurrent_duplicates_of_a_report_are_one_report_and_one_payment(either
     found = town.cleared_round()
     owner = town.asked(found)[0]
     report = Report(terms_hash=str(found.terms_hash), code=1)
-    receipts = _at_once(lambda: commands.submit_report(town.market, owner, found.round_id, report))
+    receipts = _at_once(lambda: round_steps.submit_report(town.market, owner, found.round_id, report))
     assert receipts == [receipts[0]] * TWINS
     assert _rows(town, reports) == 1
     town.clock.advance(60)
-    ends = _at_once(lambda: commands.settle_round(town.market, town.consumer, found.round_id))
+    ends = _at_once(lambda: round_steps.settle_round(town.market, town.consumer, found.round_id))
     assert ends == [ends[0]] * TWINS
     assert town.balance(owner) == receipts[0].payment_micros == ends[0].paid_micros
     assert town.balanced()
@@ -70,9 +70,9 @@ def test_concurrent_duplicates_of_a_report_are_one_report_and_one_payment(either
 def test_concurrent_duplicates_of_a_deposit_are_one_deposit(either_town: Town) -> None:
     before = _rows(either_town, transactions)
     gift = Transfer(user_id=either_town.consumer.user_id, amount_micros=7)
-    _at_once(lambda: commands.deposit(either_town.market, either_town.operator, gift, "the-same-key"))
+    _at_once(lambda: round_steps.deposit(either_town.market, either_town.operator, gift, "the-same-key"))
     assert _rows(either_town, transactions) == before + 1
-    assert queries.me(either_town.market, either_town.consumer).balance_micros == 100_000_007
+    assert reads.me(either_town.market, either_town.consumer).balance_micros == 100_000_007
 
 
 def test_concurrent_clearing_makes_one_set_of_offers(either_town: Town) -> None:
@@ -81,6 +81,6 @@ def test_concurrent_clearing_makes_one_set_of_offers(either_town: Town) -> None:
     found = town.open_round()
     town.bid_all(found)
     town.clock.advance(60)
-    ends = _at_once(lambda: commands.clear_round(town.market, town.operator, found.round_id))
+    ends = _at_once(lambda: round_steps.clear_round(town.market, town.operator, found.round_id))
     assert ends == [ends[0]] * TWINS
     assert ends[0].state == "reporting"

@@ -15,8 +15,8 @@ from schemathesis.generation import GenerationMode
 
 from market.town import found_town
 from pdqs.market import Settings, access
-from pdqs.market.app import create_app
-from pdqs.market.serving import served
+from pdqs.market.http.app import create_app
+from pdqs.market.http.serving import served
 
 EXAMPLES = 4
 _EFFORT = settings(max_examples=EXAMPLES, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

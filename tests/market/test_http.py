@@ -14,9 +14,9 @@ import pytest
 
 from market.town import Town, found_town, plan
 from pdqs.market import Settings, access
-from pdqs.market.app import create_app
-from pdqs.market.observe import LOGGER
-from pdqs.market.serving import served
+from pdqs.market.http.app import create_app
+from pdqs.market.http.observe import LOGGER
+from pdqs.market.http.serving import served
 from pdqs.protocol.device_messages import Bid, Offer, Report
 from pdqs.protocol.market_messages import Round, User
 
@@ -113,7 +113,7 @@ def test_a_fault_of_ours_says_nothing_of_itself(
 ) -> None:
     client, town = served_town
     headers = _as(town, town.consumer)
-    monkeypatch.setattr("pdqs.market.queries.me", lambda *_: 1 / 0)
+    monkeypatch.setattr("pdqs.market.reads.me", lambda *_: 1 / 0)
     monkeypatch.setattr(LOGGER, "propagate", True)
     with caplog.at_level(logging.INFO):
         answer = client.get("/v1/me", headers=headers)
@@ -191,7 +191,7 @@ def test_a_repeated_post_makes_one_round_and_another_body_is_refused(served_town
 
 
 def test_the_payables_file_cannot_run_in_a_spreadsheet(served_town: tuple[httpx.Client, Town]) -> None:
-    from pdqs.market.routes import _harmless
+    from pdqs.market.http.routes import _harmless
 
     client, town = served_town
     assert client.get("/v1/payables.csv", headers=_as(town, town.operator)).text == "user_id,name,balance_micros\r\n"

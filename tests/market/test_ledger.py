@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import update
 
 from market.town import Town
-from pdqs.errors import InvariantError
-from pdqs.market import commands, ledger, queries
-from pdqs.market.schema import accounts, postings
+from pdqs.market import ledger, reads, round_steps
+from pdqs.market.store.schema import accounts, postings
+from pdqs.model.errors import InvariantError
 from pdqs.protocol.market_messages import Transfer
 from pdqs.protocol.problems import ConflictError, MarketError
 
@@ -37,17 +37,17 @@ def test_a_transaction_is_entered_once(either_town: Town) -> None:
 
 
 def test_an_account_cannot_go_below_zero_and_nothing_of_the_attempt_stays(either_town: Town) -> None:
-    before = queries.trial_balance(either_town.market, either_town.operator)
+    before = reads.trial_balance(either_town.market, either_town.operator)
     with pytest.raises(ConflictError, match="does not cover"), either_town.market.store.write() as connection:
         ledger.post(connection, _entry(amounts={"consumer:x": -5, "owner:y": 5}))
-    assert queries.trial_balance(either_town.market, either_town.operator) == before
+    assert reads.trial_balance(either_town.market, either_town.operator) == before
 
 
 def test_a_trial_balance_catches_a_posting_that_was_tampered_with(either_town: Town) -> None:
     assert either_town.balanced()
     with either_town.market.store.write() as connection:
         connection.execute(update(postings).where(postings.c.account == ledger.WORLD).values(amount_micros=-7))
-    books = queries.trial_balance(either_town.market, either_town.operator)
+    books = reads.trial_balance(either_town.market, either_town.operator)
     assert (books.balanced, books.unbalanced_transactions) == (False, 1)
 
 
@@ -60,24 +60,26 @@ def test_a_trial_balance_catches_a_balance_that_was_tampered_with(either_town: T
 def test_a_deposit_asked_for_twice_with_one_key_moves_money_once(town: Town) -> None:
     gift = Transfer(user_id=town.consumer.user_id, amount_micros=5)
     before = town.balance(town.consumer)
-    first = commands.deposit(town.market, town.operator, gift, "key-of-a-gift")
-    assert commands.deposit(town.market, town.operator, gift, "key-of-a-gift") == first
+    first = round_steps.deposit(town.market, town.operator, gift, "key-of-a-gift")
+    assert round_steps.deposit(town.market, town.operator, gift, "key-of-a-gift") == first
     assert town.balance(town.consumer) == before + 5
 
 
 def test_a_key_used_for_another_amount_is_refused(town: Town) -> None:
-    commands.deposit(town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=5), "one-key-01")
+    round_steps.deposit(
+        town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=5), "one-key-01"
+    )
     other = Transfer(user_id=town.consumer.user_id, amount_micros=6)
     with pytest.raises(ConflictError, match="used before"):
-        commands.deposit(town.market, town.operator, other, "one-key-01")
+        round_steps.deposit(town.market, town.operator, other, "one-key-01")
 
 
 def test_what_is_paid_out_leaves_the_balance_and_no_more_than_it(town: Town) -> None:
     held = town.balance(town.consumer)
     too_much = Transfer(user_id=town.consumer.user_id, amount_micros=held + 1)
     with pytest.raises(ConflictError, match="does not cover"):
-        commands.pay_out(town.market, town.operator, too_much, "pay-out-0001")
-    commands.pay_out(
+        round_steps.pay_out(town.market, town.operator, too_much, "pay-out-0001")
+    round_steps.pay_out(
         town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=held), "pay-out-0002"
     )
     assert town.balance(town.consumer) == 0
@@ -87,17 +89,17 @@ def test_what_is_paid_out_leaves_the_balance_and_no_more_than_it(town: Town) -> 
 def test_an_owner_is_not_given_deposits(town: Town) -> None:
     (owner,) = town.add_owners(1)
     with pytest.raises(MarketError, match="deposit cannot be made"):
-        commands.deposit(town.market, town.operator, Transfer(user_id=owner.user_id, amount_micros=5), "gift-000001")
+        round_steps.deposit(town.market, town.operator, Transfer(user_id=owner.user_id, amount_micros=5), "gift-000001")
 
 
 def test_a_statement_lists_postings_newest_first_page_by_page(town: Town) -> None:
     for i in range(5):
         town.clock.advance(1)
         gift = Transfer(user_id=town.consumer.user_id, amount_micros=i + 1)
-        commands.deposit(town.market, town.operator, gift, f"deposit-{i:04}")
+        round_steps.deposit(town.market, town.operator, gift, f"deposit-{i:04}")
     seen, after = [], None
     while True:
-        page = queries.statement(town.market, town.consumer, after, 2)
+        page = reads.statement(town.market, town.consumer, after, 2)
         seen += [line.amount_micros for line in page.items]
         after = page.next
         if after is None:

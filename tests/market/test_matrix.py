@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from market.town import Town, found_town, plan
-from pdqs.market import Settings, access, commands
-from pdqs.market.app import create_app
-from pdqs.market.serving import served
+from pdqs.market import Settings, access, round_steps
+from pdqs.market.http.app import create_app
+from pdqs.market.http.serving import served
 from pdqs.protocol.market_messages import NewUser, Transfer, User
 
 ROLES = ("nobody", "consumer", "other consumer", "owner", "other owner", "operator")
@@ -34,19 +34,21 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     url = f"sqlite:///{tmp_path_factory.mktemp('matrix')}/market.db"
     town = found_town(url)
     owner, other_owner, *_ = town.add_owners(6)
-    other = commands.register_user(town.market, town.operator, NewUser(role="consumer", name="other"), "other-one").user
+    other = round_steps.register_user(
+        town.market, town.operator, NewUser(role="consumer", name="other"), "other-one"
+    ).user
     gift = Transfer(user_id=other.user_id, amount_micros=50_000_000)
-    commands.deposit(town.market, town.operator, gift, "other-gift")
-    draft = commands.draft_round(town.market, town.consumer, plan(), "the-draft-01")
+    round_steps.deposit(town.market, town.operator, gift, "other-gift")
+    draft = round_steps.draft_round(town.market, town.consumer, plan(), "the-draft-01")
     settled = town.open_round("the-round-01")
     for place, user in enumerate([owner, *town.owners[2:]]):
         town.bid(user, settled, 1000 * place)
     opened = town.open_round("the-open-round")
     town.clock.advance(60)
-    commands.clear_round(town.market, town.consumer, settled.round_id)
+    round_steps.clear_round(town.market, town.consumer, settled.round_id)
     town.report(owner, settled, 1)
     town.clock.advance(60)
-    commands.settle_round(town.market, town.consumer, settled.round_id)
+    round_steps.settle_round(town.market, town.consumer, settled.round_id)
     people: dict[str, User] = {
         "consumer": town.consumer,
         "other consumer": other,

@@ -12,13 +12,13 @@ import pytest
 
 import pdqs
 from market.town import Town, plan
-from pdqs.errors import InputError, InvariantError
-from pdqs.market import commands, queries
-from pdqs.market.app import keep_deadlines
-from pdqs.market.observe import Metrics
-from pdqs.market.rounds import offers_for, terms_of
-from pdqs.market.schema import rounds
-from pdqs.privacy import Q_UNITS
+from pdqs.market import reads, round_steps
+from pdqs.market.http.app import keep_deadlines
+from pdqs.market.http.observe import Metrics
+from pdqs.market.round_terms import offers_for, terms_of
+from pdqs.market.store.schema import rounds
+from pdqs.model.errors import InputError, InvariantError
+from pdqs.privacy.loss import Q_UNITS
 from pdqs.protocol.device_messages import Bid, DomainMessage, Report
 from pdqs.protocol.market_messages import QueryMessage, Round
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, UnprocessableError
@@ -30,7 +30,7 @@ def test_opening_moves_the_budget_into_escrow_and_freezes_the_terms(town: Town) 
     assert town.balance(town.consumer) == before - found.plan.budget_micros
     assert found.escrow_micros == found.plan.budget_micros
     (owner,) = town.add_owners(1)
-    notice = queries.notice(town.market, owner, found.round_id)
+    notice = reads.notice(town.market, owner, found.round_id)
     assert hashlib.sha256(notice.terms.encode()).hexdigest() == found.terms_hash == notice.terms_hash
     document = json.loads(notice.terms)
     assert document["terms"] == json.loads(terms_of(found.plan).canonical())
@@ -41,14 +41,14 @@ def test_opening_moves_the_budget_into_escrow_and_freezes_the_terms(town: Town) 
 def test_opening_twice_takes_the_budget_once(town: Town) -> None:
     first = town.open_round()
     town.clock.advance(1)
-    assert commands.open_round(town.market, town.consumer, first.round_id) == first
+    assert round_steps.open_round(town.market, town.consumer, first.round_id) == first
 
 
 def test_a_round_beyond_the_balance_cannot_be_opened(town: Town) -> None:
-    draft = commands.draft_round(town.market, town.consumer, plan(budget_micros=10**9), "a-big-round")
+    draft = round_steps.draft_round(town.market, town.consumer, plan(budget_micros=10**9), "a-big-round")
     with pytest.raises(ConflictError, match="does not cover"):
-        commands.open_round(town.market, town.consumer, draft.round_id)
-    assert queries.round_by_id(town.market, town.consumer, draft.round_id).state == "draft"
+        round_steps.open_round(town.market, town.consumer, draft.round_id)
+    assert reads.round_by_id(town.market, town.consumer, draft.round_id).state == "draft"
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_a_round_beyond_the_balance_cannot_be_opened(town: Town) -> None:
 )
 def test_a_plan_that_cannot_hold_is_refused_when_drafted(town: Town, changes: dict[str, Any]) -> None:
     with pytest.raises(UnprocessableError):
-        commands.draft_round(town.market, town.consumer, plan(**changes), "a-bad-round")
+        round_steps.draft_round(town.market, town.consumer, plan(**changes), "a-bad-round")
 
 
 def test_offers_are_those_of_the_core_for_the_same_bids(either_town: Town) -> None:
     owners = either_town.add_owners(30)
     found = either_town.cleared_round()
-    offers = [queries.offer(either_town.market, owner, found.round_id) for owner in owners]
-    bids = [queries.bid(either_town.market, owner, found.round_id).bid_micros for owner in owners]
+    offers = [reads.offer(either_town.market, owner, found.round_id) for owner in owners]
+    bids = [reads.bid(either_town.market, owner, found.round_id).bid_micros for owner in owners]
     expected = pdqs.clear(np.array(bids) / 1e6, pdqs.Terms(query=pdqs.Count(found.plan.query.text), budget=20.0))
     assert [offer.q_numerator for offer in offers] == (expected.q * Q_UNITS).astype(int).tolist()
     assert [offer.payment_micros for offer in offers] == expected.payment_micros.tolist()
@@ -85,8 +85,8 @@ def test_settling_pays_those_who_reported_and_returns_the_rest(either_town: Town
     for owner in asked[:-2]:
         town.report(owner, found, 1)
     town.clock.advance(found.plan.report_seconds)
-    settled = commands.settle_round(town.market, town.consumer, found.round_id)
-    offers = {owner.user_id: queries.offer(town.market, owner, found.round_id) for owner in asked}
+    settled = round_steps.settle_round(town.market, town.consumer, found.round_id)
+    offers = {owner.user_id: reads.offer(town.market, owner, found.round_id) for owner in asked}
     paid = sum(offers[owner.user_id].payment_micros for owner in asked[:-2])
     assert settled.paid_micros == paid
     assert town.balance(town.consumer) == 100_000_000 - paid
@@ -101,14 +101,14 @@ def test_the_answer_is_the_cores_for_the_same_reports(town: Town) -> None:
     owners = town.add_owners(40)
     found = town.cleared_round()
     terms = terms_of(found.plan)
-    bids = [queries.bid(town.market, owner, found.round_id).bid_micros / 1e6 for owner in owners]
+    bids = [reads.bid(town.market, owner, found.round_id).bid_micros / 1e6 for owner in owners]
     offers = pdqs.clear(bids, terms)
     asked = {owner.user_id for owner in town.asked(found)}
     codes = [i % 2 for i in range(len(owners))]
     for owner, code in zip(owners, codes, strict=True):
         if owner.user_id in asked:
             town.report(owner, found, code)
-    assert commands.advance_due(town.market) == [found.round_id]
+    assert round_steps.advance_due(town.market) == [found.round_id]
     expected = pdqs.answer(pdqs.received(codes, terms.question.domain), offers, terms)
     answer = _answer(town, found)
     assert answer.values == [pytest.approx(expected.value)]
@@ -130,7 +130,7 @@ def test_every_kind_of_query_is_answered(town: Town, kind: Any, domain: DomainMe
     found = town.cleared_round(query=QueryMessage(kind=kind, text="How much?", domain=domain, p=0.25))
     for place, owner in enumerate(town.asked(found)):
         town.report(owner, found, place % domain.size)
-    commands.settle_round(town.market, town.consumer, found.round_id)
+    round_steps.settle_round(town.market, town.consumer, found.round_id)
     answer = _answer(town, found)
     assert len(answer.values) == len(answer.interval) == len(answer.labels) == rows
     assert town.balanced()
@@ -146,8 +146,8 @@ def test_too_few_bids_cancel_the_round_and_return_the_escrow(town: Town) -> None
 
 def test_cancelling_returns_the_escrow_once(town: Town) -> None:
     found = town.open_round()
-    commands.cancel_round(town.market, town.consumer, found.round_id)
-    assert commands.cancel_round(town.market, town.operator, found.round_id).state == "cancelled"
+    round_steps.cancel_round(town.market, town.consumer, found.round_id)
+    assert round_steps.cancel_round(town.market, town.operator, found.round_id).state == "cancelled"
     assert town.balance(town.consumer) == 100_000_000
 
 
@@ -155,7 +155,7 @@ def test_a_cleared_round_cannot_be_cancelled(town: Town) -> None:
     town.add_owners(5)
     found = town.cleared_round()
     with pytest.raises(ConflictError, match="cannot be cancelled"):
-        commands.cancel_round(town.market, town.consumer, found.round_id)
+        round_steps.cancel_round(town.market, town.consumer, found.round_id)
 
 
 def test_bids_are_taken_until_the_deadline_and_not_at_it(town: Town) -> None:
@@ -173,7 +173,7 @@ def test_clearing_waits_for_the_deadline(town: Town) -> None:
     found = town.open_round()
     town.clock.now_ms = found.bids_close_at_ms - 1
     with pytest.raises(ConflictError, match="bids close"):
-        commands.clear_round(town.market, town.operator, found.round_id)
+        round_steps.clear_round(town.market, town.operator, found.round_id)
 
 
 def test_a_bid_stands(town: Town) -> None:
@@ -182,14 +182,14 @@ def test_a_bid_stands(town: Town) -> None:
     town.bid(owner, found, 7)
     with pytest.raises(ConflictError, match="stands"):
         town.bid(owner, found, 8)
-    assert queries.bid(town.market, owner, found.round_id).bid_micros == 7
+    assert reads.bid(town.market, owner, found.round_id).bid_micros == 7
 
 
 def test_a_bid_for_other_terms_or_outside_the_range_is_refused(town: Town) -> None:
     (owner,) = town.add_owners(1)
     found = town.open_round()
     with pytest.raises(ConflictError, match="other terms"):
-        commands.place_bid(town.market, owner, found.round_id, Bid(terms_hash="0" * 64, bid_micros=1))
+        round_steps.place_bid(town.market, owner, found.round_id, Bid(terms_hash="0" * 64, bid_micros=1))
     with pytest.raises(UnprocessableError, match=r"lie from 0\.00 to 1\.00"):
         town.bid(owner, found, 1_000_001)
 
@@ -223,14 +223,14 @@ def test_a_report_outside_the_domain_or_for_other_terms_is_refused(town: Town) -
     with pytest.raises(UnprocessableError, match="0 to 1"):
         town.report(owner, found, 2)
     with pytest.raises(ConflictError, match="other terms"):
-        commands.submit_report(town.market, owner, found.round_id, Report(terms_hash="0" * 64, code=1))
+        round_steps.submit_report(town.market, owner, found.round_id, Report(terms_hash="0" * 64, code=1))
 
 
 def test_a_budget_that_buys_nothing_still_ends_well(town: Town) -> None:
     town.add_owners(3)
     found = town.cleared_round(budget_micros=1, bid_low_micros=900_000)
     assert (found.state, found.offers, found.forecast_half_width) == ("reporting", 0, None)
-    assert commands.advance_due(town.market) == [found.round_id]
+    assert round_steps.advance_due(town.market) == [found.round_id]
     assert town.balance(town.consumer) == 100_000_000
     assert any("too little" in warning for warning in _answer(town, found).warnings)
 
@@ -239,20 +239,20 @@ def test_settling_waits_for_reports_that_may_still_come(town: Town) -> None:
     town.add_owners(10)
     found = town.cleared_round()
     with pytest.raises(ConflictError, match="reports close"):
-        commands.settle_round(town.market, town.consumer, found.round_id)
-    assert commands.advance_due(town.market) == []
+        round_steps.settle_round(town.market, town.consumer, found.round_id)
+    assert round_steps.advance_due(town.market) == []
 
 
 def test_the_clock_clears_and_settles_what_is_due(town: Town) -> None:
     town.add_owners(5)
     found = town.open_round()
     town.bid_all(found)
-    assert commands.advance_due(town.market) == []
+    assert round_steps.advance_due(town.market) == []
     town.clock.advance(60)
-    assert commands.advance_due(town.market) == [found.round_id]
+    assert round_steps.advance_due(town.market) == [found.round_id]
     town.clock.advance(60)
-    assert commands.advance_due(town.market) == [found.round_id]
-    assert queries.round_by_id(town.market, town.consumer, found.round_id).state == "settled"
+    assert round_steps.advance_due(town.market) == [found.round_id]
+    assert reads.round_by_id(town.market, town.consumer, found.round_id).state == "settled"
 
 
 def test_terms_that_are_no_longer_those_frozen_are_not_cleared(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,26 +262,26 @@ def test_terms_that_are_no_longer_those_frozen_are_not_cleared(town: Town, monke
     town.clock.advance(60)
     monkeypatch.setattr(pdqs.Terms, "canonical", lambda _self: '{"another":"form"}')
     with pytest.raises(InvariantError, match="not those frozen"):
-        commands.clear_round(town.market, town.operator, found.round_id)
+        round_steps.clear_round(town.market, town.operator, found.round_id)
 
 
 def test_lists_of_rounds_come_newest_first_and_page_by_page(town: Town) -> None:
     made = []
     for i in range(5):
         town.clock.advance(1)
-        made.append(commands.draft_round(town.market, town.consumer, plan(), f"draft-no-{i}").round_id)
-    first = queries.rounds_page(town.market, town.consumer, None, None, 3)
-    rest = queries.rounds_page(town.market, town.operator, "draft", first.next, 3)
+        made.append(round_steps.draft_round(town.market, town.consumer, plan(), f"draft-no-{i}").round_id)
+    first = reads.rounds_page(town.market, town.consumer, None, None, 3)
+    rest = reads.rounds_page(town.market, town.operator, "draft", first.next, 3)
     assert [found.round_id for found in [*first.items, *rest.items]] == made[::-1]
     assert rest.next is None
     with pytest.raises(MarketError, match="page before"):
-        queries.rounds_page(town.market, town.consumer, None, "nonsense", 3)
+        reads.rounds_page(town.market, town.consumer, None, "nonsense", 3)
 
 
 def test_a_forecast_says_what_the_core_plans(town: Town) -> None:
     from pdqs.protocol.market_messages import ForecastRequest
 
-    found = queries.forecast(town.consumer, ForecastRequest(plan=plan(), owners=200))
+    found = reads.forecast(town.consumer, ForecastRequest(plan=plan(), owners=200))
     assert found.half_width == pytest.approx(pdqs.plan(terms_of(plan()), owners=200).half_width)
     widths = [point.half_width for point in found.curve if point.half_width is not None]
     assert widths == sorted(widths, reverse=True)
@@ -294,7 +294,7 @@ def test_there_is_no_answer_before_the_end(town: Town) -> None:
 
 
 def _answer(town: Town, found: Any) -> Any:
-    return queries.answer(town.market, town.consumer, found.round_id)
+    return reads.answer(town.market, town.consumer, found.round_id)
 
 
 def test_offers_beyond_the_budget_are_not_made(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,10 +303,10 @@ def test_offers_beyond_the_budget_are_not_made(town: Town, monkeypatch: pytest.M
     town.bid_all(found)
     town.clock.advance(60)
     generous = replace(offers_for([1, 2, 3], terms_of(found.plan)), payment_micros=np.full(3, 10**7))
-    monkeypatch.setattr(commands, "offers_for", lambda _bids, _terms: generous)
+    monkeypatch.setattr(round_steps, "offers_for", lambda _bids, _terms: generous)
     with pytest.raises(InvariantError, match="more than the budget"):
-        commands.clear_round(town.market, town.operator, found.round_id)
-    assert queries.round_by_id(town.market, town.operator, found.round_id).state == "open"
+        round_steps.clear_round(town.market, town.operator, found.round_id)
+    assert reads.round_by_id(town.market, town.operator, found.round_id).state == "open"
 
 
 def test_a_settlement_entered_before_is_not_entered_again(town: Town) -> None:
@@ -314,11 +314,11 @@ def test_a_settlement_entered_before_is_not_entered_again(town: Town) -> None:
     found = town.cleared_round()
     for owner in town.asked(found):
         town.report(owner, found, 1)
-    commands.settle_round(town.market, town.consumer, found.round_id)
+    round_steps.settle_round(town.market, town.consumer, found.round_id)
     with town.market.store.write() as connection:  # a state that forgets what the books know
         connection.execute(rounds.update().where(rounds.c.round_id == found.round_id).values(state="reporting"))
     with pytest.raises(InvariantError, match="entered before"):
-        commands.settle_round(town.market, town.consumer, found.round_id)
+        round_steps.settle_round(town.market, town.consumer, found.round_id)
     assert town.balanced()
 
 
@@ -336,15 +336,15 @@ def _one_that_cannot_go_on(town: Town) -> tuple[Round, Round]:
 
 def test_a_round_that_cannot_go_on_does_not_stop_the_others(town: Town) -> None:
     stuck, sound = _one_that_cannot_go_on(town)
-    assert commands.advance_due(town.market) == [sound.round_id]
+    assert round_steps.advance_due(town.market) == [sound.round_id]
     noted = town.market.stuck[stuck.round_id]
     assert (noted.kind, noted.since_ms) == ("InvariantError", town.clock())
     assert "not those frozen" in noted.reason
     town.clock.advance(1)
-    assert commands.advance_due(town.market) == []
+    assert round_steps.advance_due(town.market) == []
     assert town.market.stuck == {stuck.round_id: noted}  # since the first time
-    commands.cancel_round(town.market, town.operator, stuck.round_id)
-    commands.advance_due(town.market)
+    round_steps.cancel_round(town.market, town.operator, stuck.round_id)
+    round_steps.advance_due(town.market)
     assert town.market.stuck == {}
     assert town.balanced()
 
@@ -360,8 +360,8 @@ def test_the_reason_of_a_stuck_round_quotes_nothing_that_someone_sent(
     def failing(_bids: Any, _terms: Any) -> Any:
         raise InputError("row 2, column 'bid': 987654321 is not a bid")
 
-    monkeypatch.setattr(commands, "offers_for", failing)
-    assert commands.advance_due(town.market) == []
+    monkeypatch.setattr(round_steps, "offers_for", failing)
+    assert round_steps.advance_due(town.market) == []
     assert "987654321" not in repr(town.market.stuck)
 
 

@@ -25,8 +25,8 @@ from hypothesis.stateful import (
 )
 
 from market.town import Town, found_town, plan
-from pdqs.market import bidding, commands, queries
-from pdqs.market.schema import bids
+from pdqs.market import bidding, reads, round_steps
+from pdqs.market.store.schema import bids
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.problems import MarketError
 
@@ -65,18 +65,18 @@ class MarketMachine(RuleBasedStateMachine):
     def draft(self, budget: int, minimum: int) -> str:
         self.keys += 1
         made = plan(budget_micros=budget, minimum_owners=minimum, bid_seconds=10, report_seconds=10)
-        return commands.draft_round(self.town.market, self.town.consumer, made, f"round-{self.keys:04}").round_id
+        return round_steps.draft_round(self.town.market, self.town.consumer, made, f"round-{self.keys:04}").round_id
 
     @rule(round_id=rounds)
     def open(self, round_id: str) -> None:
-        self._tried(lambda: commands.open_round(self.town.market, self.town.consumer, round_id))
+        self._tried(lambda: round_steps.open_round(self.town.market, self.town.consumer, round_id))
 
     @rule(round_id=rounds, owner=st.integers(0, OWNERS - 1), bid_micros=st.integers(0, 1_000_000))
     def bid(self, round_id: str, owner: int, bid_micros: int) -> None:
         user, now = self.town.owners[owner], self.town.clock()
-        found = queries.round_by_id(self.town.market, self.town.operator, round_id)
+        found = reads.round_by_id(self.town.market, self.town.operator, round_id)
         message = Bid(terms_hash=found.terms_hash or "0" * 64, bid_micros=bid_micros)
-        receipt = self._tried(lambda: commands.place_bid(self.town.market, user, round_id, message))
+        receipt = self._tried(lambda: round_steps.place_bid(self.town.market, user, round_id, message))
         if receipt is None:
             return
         first = self.acknowledged_bids.setdefault((round_id, user.user_id), bid_micros)
@@ -105,8 +105,8 @@ class MarketMachine(RuleBasedStateMachine):
 
     @rule(round_id=rounds)
     def clear(self, round_id: str) -> None:
-        before = queries.round_by_id(self.town.market, self.town.operator, round_id)
-        done = self._tried(lambda: commands.clear_round(self.town.market, self.town.operator, round_id))
+        before = reads.round_by_id(self.town.market, self.town.operator, round_id)
+        done = self._tried(lambda: round_steps.clear_round(self.town.market, self.town.operator, round_id))
         if done is not None and before.state == "open":
             assert self.town.clock() >= before.bids_close_at_ms
             assert done.bids == sum(key[0] == round_id for key in self.acknowledged_bids)
@@ -115,19 +115,19 @@ class MarketMachine(RuleBasedStateMachine):
     @rule(round_id=rounds, owner=st.integers(0, OWNERS - 1), code=st.integers(0, 1))
     def report(self, round_id: str, owner: int, code: int) -> None:
         user = self.town.owners[owner]
-        found = queries.round_by_id(self.town.market, self.town.operator, round_id)
+        found = reads.round_by_id(self.town.market, self.town.operator, round_id)
         message = Report(terms_hash=found.terms_hash or "0" * 64, code=code)
-        receipt = self._tried(lambda: commands.submit_report(self.town.market, user, round_id, message))
+        receipt = self._tried(lambda: round_steps.submit_report(self.town.market, user, round_id, message))
         if receipt is not None:
             assert self.acknowledged_reports.setdefault((round_id, user.user_id), code) == code
 
     @rule(round_id=rounds)
     def settle(self, round_id: str) -> None:
-        self._tried(lambda: commands.settle_round(self.town.market, self.town.consumer, round_id))
+        self._tried(lambda: round_steps.settle_round(self.town.market, self.town.consumer, round_id))
 
     @rule(round_id=rounds)
     def cancel(self, round_id: str) -> None:
-        self._tried(lambda: commands.cancel_round(self.town.market, self.town.consumer, round_id))
+        self._tried(lambda: round_steps.cancel_round(self.town.market, self.town.consumer, round_id))
 
     @rule(seconds=st.integers(1, 15))
     def wait(self, seconds: int) -> None:
@@ -135,13 +135,13 @@ class MarketMachine(RuleBasedStateMachine):
 
     @rule()
     def tick(self) -> None:
-        commands.advance_due(self.town.market)
+        round_steps.advance_due(self.town.market)
         assert self.town.market.stuck == {}
 
     @invariant()
     @precondition(lambda self: hasattr(self, "town"))
     def money_is_neither_made_nor_lost(self) -> None:
-        books = queries.trial_balance(self.town.market, self.town.operator)
+        books = reads.trial_balance(self.town.market, self.town.operator)
         assert books.balanced
         held = {line.account: line.balance_micros for line in books.lines}
         assert held["consumer"] + held["owner"] + held["escrow"] == self.deposited
@@ -149,21 +149,21 @@ class MarketMachine(RuleBasedStateMachine):
     @invariant()
     @precondition(lambda self: hasattr(self, "town"))
     def every_acknowledged_bid_and_report_is_there_once(self) -> None:
-        found = queries.rounds_page(self.town.market, self.town.operator, None, None, 200).items
+        found = reads.rounds_page(self.town.market, self.town.operator, None, None, 200).items
         for one in found:
             assert one.bids == sum(key[0] == one.round_id for key in self.acknowledged_bids)
             assert one.reports == sum(key[0] == one.round_id for key in self.acknowledged_reports)
         for (round_id, owner), bid_micros in self.acknowledged_bids.items():
             user = next(user for user in self.town.owners if user.user_id == owner)
-            assert queries.bid(self.town.market, user, round_id).bid_micros == bid_micros
+            assert reads.bid(self.town.market, user, round_id).bid_micros == bid_micros
 
     @invariant()
     @precondition(lambda self: hasattr(self, "town"))
     def owners_earn_exactly_the_offers_they_reported_on(self) -> None:
-        settled = queries.rounds_page(self.town.market, self.town.operator, "settled", None, 200).items
+        settled = reads.rounds_page(self.town.market, self.town.operator, "settled", None, 200).items
         for user in self.town.owners:
             earned = sum(
-                queries.offer(self.town.market, user, one.round_id).payment_micros
+                reads.offer(self.town.market, user, one.round_id).payment_micros
                 for one in settled
                 if (one.round_id, user.user_id) in self.acknowledged_reports
             )
@@ -192,11 +192,11 @@ def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pyte
 
 
 def test_a_market_that_pays_without_a_report_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = commands.outcome_of
+    honest = round_steps.outcome_of
 
     def generous(*args: Any, codes: Any, **more: Any) -> Any:
         return honest(*args, codes=[0 for _ in codes], **more)
 
-    monkeypatch.setattr(commands, "outcome_of", generous)
+    monkeypatch.setattr(round_steps, "outcome_of", generous)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(MarketMachine, settings=_SEARCH)

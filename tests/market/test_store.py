@@ -12,10 +12,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from market.town import Town
-from pdqs.errors import FileError
-from pdqs.market import migrate
-from pdqs.market.schema import accounts, metadata, users
-from pdqs.market.store import open_store
+from pdqs.market.store import migrate
+from pdqs.market.store.database import open_store
+from pdqs.market.store.schema import accounts, metadata, users
+from pdqs.model.errors import FileError
 
 
 def test_migrations_make_exactly_the_tables_that_the_code_speaks_of(database_url: str) -> None:

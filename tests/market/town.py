@@ -11,10 +11,11 @@ from typing import Any
 import psycopg
 from sqlalchemy import select
 
-from pdqs.market import Market, Settings, access, commands, migrate, queries
+from pdqs.market import Market, Settings, access, reads, round_steps
 from pdqs.market.ledger import account_of
-from pdqs.market.schema import metadata, users
-from pdqs.market.store import open_store
+from pdqs.market.store import migrate
+from pdqs.market.store.database import open_store
+from pdqs.market.store.schema import metadata, users
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.market_messages import NewUser, QueryMessage, Round, RoundPlan, Transfer, User
 
@@ -70,11 +71,13 @@ class Town:
 
     def open_round(self, key: str = "a-round-of-a-test", **changes: Any) -> Round:
         """A round, open for bids."""
-        draft = commands.draft_round(self.market, self.consumer, plan(**changes), key)
-        return commands.open_round(self.market, self.consumer, draft.round_id)
+        draft = round_steps.draft_round(self.market, self.consumer, plan(**changes), key)
+        return round_steps.open_round(self.market, self.consumer, draft.round_id)
 
     def bid(self, owner: User, found: Round, bid_micros: int) -> None:
-        commands.place_bid(self.market, owner, found.round_id, Bid(terms_hash=found.terms_hash, bid_micros=bid_micros))
+        round_steps.place_bid(
+            self.market, owner, found.round_id, Bid(terms_hash=found.terms_hash, bid_micros=bid_micros)
+        )
 
     def bid_all(self, found: Round) -> None:
         """Everyone bids; prices are spread evenly over the range."""
@@ -87,20 +90,20 @@ class Town:
         found = self.open_round(**changes)
         self.bid_all(found)
         self.clock.advance(found.plan.bid_seconds)
-        return commands.clear_round(self.market, self.consumer, found.round_id)
+        return round_steps.clear_round(self.market, self.consumer, found.round_id)
 
     def asked(self, found: Round) -> list[User]:
         """The owners who were asked for a report."""
-        return [o for o in self.owners if queries.offer(self.market, o, found.round_id).q_numerator > 0]
+        return [o for o in self.owners if reads.offer(self.market, o, found.round_id).q_numerator > 0]
 
     def report(self, owner: User, found: Round, code: int) -> None:
-        commands.submit_report(self.market, owner, found.round_id, Report(terms_hash=found.terms_hash, code=code))
+        round_steps.submit_report(self.market, owner, found.round_id, Report(terms_hash=found.terms_hash, code=code))
 
     def balance(self, user: User) -> int:
-        return queries.me(self.market, user).balance_micros
+        return reads.me(self.market, user).balance_micros
 
     def balanced(self) -> bool:
-        return queries.trial_balance(self.market, self.operator).balanced
+        return reads.trial_balance(self.market, self.operator).balanced
 
 
 def found_town(url: str, *, money_micros: int = 100_000_000, settings: Settings | None = None) -> Town:
@@ -109,11 +112,11 @@ def found_town(url: str, *, money_micros: int = 100_000_000, settings: Settings 
     store = open_store(url)
     migrate.upgrade(store)
     market = Market(store=store, clock=clock, settings=settings or Settings(database_url=url))
-    operator = access.redeem(market, commands.first_operator(market).code)
-    consumer = commands.register_user(market, operator, NewUser(role="consumer", name="consumer"), "consumer-1").user
+    operator = access.redeem(market, round_steps.first_operator(market).code)
+    consumer = round_steps.register_user(market, operator, NewUser(role="consumer", name="consumer"), "consumer-1").user
     if money_micros:
         gift = Transfer(user_id=consumer.user_id, amount_micros=money_micros)
-        commands.deposit(market, operator, gift, "first-deposit")
+        round_steps.deposit(market, operator, gift, "first-deposit")
     return Town(market=market, clock=clock, operator=operator, consumer=consumer)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import pdqs
 from pdqs import neural
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
 
 OWNERS, BUDGET = 24, 16.0
 

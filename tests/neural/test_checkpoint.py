@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pdqs import neural
-from pdqs.errors import FileError
+from pdqs.model.errors import FileError
 
 LEARNED = neural.Learned(knots=(0.0, 0.4, 1.0), heights=(2.0, 0.5, -3.0), quantiles=(0.0, 0.3, 1.0))
 
@@ -143,7 +143,7 @@ rule = neural.load("rule.npz").rule
 print(pdqs.clear([0.1, 0.2, 0.6], pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=rule)).spent <= 1.0)
 try:
     neural.learn([0.5] * 20)
-except pdqs.errors.MissingExtraError as fault:
+except pdqs.model.errors.MissingExtraError as fault:
     print(fault)
 """
     ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pdqs import neural
+from pdqs.model.arrays import Floats
 from pdqs.neural import dual_ascent, reference, training
 from pdqs.neural.config import MENDED, PRINTED, RELEASED, Recipe
-from pdqs.types import Floats
 
 STEPS = 25
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs import neural, priors
-from pdqs.errors import InputError, RuleError, TermsError
-from pdqs.rules import Optimal, Rule
-from pdqs.types import Floats
+from pdqs import neural
+from pdqs.model import priors
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import InputError, RuleError, TermsError
+from pdqs.pricing.rules import Optimal, Rule
 
 SHARES = (0.1, 0.5, 0.9)
 

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import expit, spence
 
 from pdqs.neural import logistic
-from pdqs.privacy import ON_SELECTION
+from pdqs.privacy.contracts import ON_SELECTION
 
 SLOPES = (0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.99, 1.01, 3.0, 10.0, 60.0, 400.0)
 INTERCEPTS = (-30.0, -8.0, -2.6, -2.4, 0.0, 1.0, 6.0, 30.0)

@@ -9,9 +9,9 @@ import pytest
 
 import pdqs
 from pdqs import neural
-from pdqs.errors import InputError, RuleError, TermsError
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import InputError, RuleError, TermsError
 from pdqs.neural.training import _bids
-from pdqs.types import Floats
 
 from .conftest import BUDGET, OWNERS, best_lie
 

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pdqs
+from pdqs.model.query import Query
 from pdqs.owner.price import least_payment_micros
 from pdqs.protocol.device_messages import DomainMessage, Offer, Question, RoundNotice
-from pdqs.query import Query
 
 ROUND = "rnd_" + "a1" * 12
 CLOSES = 1_800_000_000_000

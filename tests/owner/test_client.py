@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from pdqs.owner.client import OwnerClient
-from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
 from pdqs.protocol.problems import ConflictError, MarketError
 from pdqs.protocol.transport import ATTEMPTS
 

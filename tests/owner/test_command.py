@@ -13,7 +13,7 @@ import pytest
 from market.pages.site import Site, served
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
-from pdqs.market import commands, queries
+from pdqs.market import reads, round_steps
 from pdqs.protocol.device_messages import Bid
 
 Run = Callable[..., str]
@@ -49,11 +49,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def opened(site: Site) -> str:
     consumer, _ = site.invite("consumer", "Bureau")
     site.deposit(consumer, 100_000_000)
-    round_id = commands.draft_round(site.market, consumer, PLAN, "key-command").round_id
-    terms_hash = commands.open_round(site.market, consumer, round_id).terms_hash
+    round_id = round_steps.draft_round(site.market, consumer, PLAN, "key-command").round_id
+    terms_hash = round_steps.open_round(site.market, consumer, round_id).terms_hash
     assert terms_hash is not None
     other, _ = site.invite("owner", "Bob")
-    commands.place_bid(site.market, other, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
+    round_steps.place_bid(site.market, other, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
     return round_id
 
 
@@ -66,11 +66,11 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
         assert "0.125 per unit of epsilon stands" in run("bid", round_id, "0.125")
         assert "your bid of 0.125 stands" in run("bid", round_id, "0.2", code=2)
         site.clock.skip(3601)
-        commands.clear_round(site.market, site.operator, round_id)
+        round_steps.clear_round(site.market, site.operator, round_id)
         first = run("report", round_id, "--yes", typed=f"{VALUE}\n")
         again = run("report", round_id)
         spent = run("privacy", "--cap", "income=2")
-    received = queries.report(site.market, ann, round_id)
+    received = reads.report(site.market, ann, round_id)
     sent = re.findall(r"Leaves this device: (.*)", first + again)
     assert len(set(sent)) == 1
     assert json.loads(sent[0])["code"] == received.code
@@ -91,11 +91,11 @@ def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run
     run("enrol", site.address, code)
     run("bid", round_id, "0.1")
     site.clock.skip(3601)
-    commands.clear_round(site.market, site.operator, round_id)
+    round_steps.clear_round(site.market, site.operator, round_id)
     run("privacy", "--cap", "income=0.009")
     assert "pass your own lifetime cap" in run("report", round_id, code=2)
     with pytest.raises(Exception, match="no report"):
-        queries.report(site.market, ann, round_id)
+        reads.report(site.market, ann, round_id)
 
 
 def test_without_a_word_it_lists_its_words(run: Run) -> None:

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.owner.device import Device
+from pdqs.model.arrays import Words
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused
 from pdqs.owner.ledger import Charge, Ledger
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos
+from pdqs.owner.review import Device
 from pdqs.protocol.device_messages import Offer, RoundNotice
-from pdqs.types import Words
 
 from .node import mutant, twin
 from .rounds import ROUND, notice, offer
@@ -38,7 +38,7 @@ class CountedEntropy:
 
     def words(self, count: int) -> Words:
         self.asked += 1
-        return pdqs.randomiser.SystemEntropy().words(count)
+        return pdqs.privacy.entropy.SystemEntropy().words(count)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.money import MICROS_PER_UNIT
+from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair
-from pdqs.randomiser import q_numerators
+from pdqs.privacy.randomiser import q_numerators
 
 AGES = pdqs.Median(pdqs.Domain.grid(14, 61, 1))
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pdqs.model.arrays import Words
 from pdqs.owner import price
-from pdqs.owner.device import draw_code
-from pdqs.randomiser import dice_limit, draw_reports
-from pdqs.types import Words
+from pdqs.owner.review import draw_code
+from pdqs.privacy.randomiser import dice_limit, draw_reports
 
 from .node import mutant, twin
 

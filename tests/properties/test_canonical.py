@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdqs
-from pdqs import neural, priors, rules
-from pdqs.canonical import PRIORS
-from pdqs.errors import PdqsError, RuleError, TermsError
-from pdqs.query import KINDS
-from pdqs.terms import CLEARINGS, ESTIMATORS
+from pdqs import neural
+from pdqs.model import priors
+from pdqs.model.errors import PdqsError, RuleError, TermsError
+from pdqs.model.query import KINDS
+from pdqs.pricing import rules
+from pdqs.rounds.canonical import PRIORS
+from pdqs.rounds.terms import CLEARINGS, ESTIMATORS
 
 figures = st.floats(0.001, 100.0) | st.integers(1, 100)
 

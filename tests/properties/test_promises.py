@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdqs
-from pdqs.audit.mechanism import Mechanism
-from pdqs.payment import misreport_micros
-from pdqs.privacy import CONTRACTS
-from pdqs.rules import NAMED
+from pdqs.auditing.mechanism import Mechanism
+from pdqs.pricing.payment import misreport_micros
+from pdqs.pricing.rules import NAMED
+from pdqs.privacy.contracts import CONTRACTS
 
 RULES = sorted(NAMED)
 IN_FULL = Mechanism(name="every market cleared whole", clear=lambda bids, terms: pdqs.clear(bids, terms))

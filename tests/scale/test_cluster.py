@@ -14,7 +14,7 @@ import pytest
 
 import pdqs
 from pdqs.clearing import summarise
-from pdqs.errors import FileError, InputError
+from pdqs.model.errors import FileError, InputError
 from pdqs.scale import Run, cluster, open_source
 from pdqs.scale.cluster import ClusterError, Dask, Task, connected, fingerprint, merge_all
 from pdqs.scale.kernels import CountBids, Names

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pdqs
-from pdqs.errors import EstimateError, FileError, InputError, PdqsError, TermsError
+from pdqs.model.errors import EstimateError, FileError, InputError, PdqsError, TermsError
 from pdqs.scale import Run, Threads, open_source, sink
 
 from .markets import market, save, terms_for

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pdqs.scale import Meter, Run, Threads
-from pdqs.scale.ordered import ordered_map
+from pdqs.scale.threads import ordered_map
 
 from .markets import market, save, terms_for
 

@@ -167,6 +167,6 @@ def test_offers_say_which_terms_they_were_made_under(tmp_path: Path, rng: np.ran
     rows = save(market(20, rng), tmp_path / "rows", groups=[[20]])
     terms = terms_for(20)
     Run().clear(rows, terms, tmp_path / "offers")
-    assert pq.read_schema(tmp_path / "offers" / "part-000000.parquet").metadata[b"pdqs.terms"] == (
+    assert pq.read_schema(tmp_path / "offers" / "part-000000.parquet").metadata[b"pdqs.rounds.terms"] == (
         terms.canonical().encode()
     )

@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from pdqs import columns
-from pdqs.checks import made
 from pdqs.clearing.fairquery import clear_fairly
+from pdqs.clearing.fixed import clear_openly
 from pdqs.clearing.greedy import clear_greedily
 from pdqs.clearing.ladder import apply, calibrate, clear_by_ladder, summarise
-from pdqs.clearing.open import clear_openly
-from pdqs.clearing.summary import BidSummary
-from pdqs.errors import InputError
-from pdqs.offers import Offers
-from pdqs.terms import Terms
-from pdqs.types import Column, Floats
+from pdqs.clearing.summaries import BidSummary
+from pdqs.model import columns
+from pdqs.model.arrays import Column, Floats
+from pdqs.model.checks import made
+from pdqs.model.errors import InputError
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.terms import Terms
 
 _WAYS: dict[str, Callable[[Floats, Terms], Offers]] = {
     "ladder": clear_by_ladder,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdqs.money import payment_micros
-from pdqs.offers import Draft, Offers
-from pdqs.privacy import cap_q
-from pdqs.terms import Terms
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
+from pdqs.model.money import payment_micros
+from pdqs.privacy.loss import cap_q
+from pdqs.rounds.offers import Draft, Offers
+from pdqs.rounds.terms import Terms
 
 
 def clear_fairly(bids: Floats, terms: Terms) -> Offers:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdqs.clearing.open import curve_for
-from pdqs.money import payment_micros
-from pdqs.offers import Offers, make_offers
-from pdqs.terms import Terms
-from pdqs.types import Floats
+from pdqs.clearing.fixed import curve_for
+from pdqs.model.arrays import Floats
+from pdqs.model.money import payment_micros
+from pdqs.rounds.offers import Offers, make_offers
+from pdqs.rounds.terms import Terms
 
 
 def clear_greedily(bids: Floats, terms: Terms) -> Offers:

@@ -21,12 +21,12 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing.ladder import DELTA, Ladder, ladder_of
-from pdqs.errors import TermsError
-from pdqs.money import payment_micros
-from pdqs.payment import Curve, curve
-from pdqs.privacy import round_q_down
-from pdqs.terms import Terms
-from pdqs.types import Floats, Integers, Words
+from pdqs.model.arrays import Floats, Integers, Words
+from pdqs.model.errors import TermsError
+from pdqs.model.money import payment_micros
+from pdqs.pricing.payment import Curve, curve
+from pdqs.privacy.loss import round_q_down
+from pdqs.rounds.terms import Terms
 
 LEVELS = 128
 SPREAD = 0.01

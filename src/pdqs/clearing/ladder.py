@@ -24,13 +24,13 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing.summary import BidSummary, summarise
-from pdqs.errors import TermsError
-from pdqs.money import payment_micros
-from pdqs.offers import Draft, Offers
-from pdqs.payment import Curve, curve
-from pdqs.terms import Terms
-from pdqs.types import Floats, Integers
+from pdqs.clearing.summaries import BidSummary, summarise
+from pdqs.model.arrays import Floats, Integers
+from pdqs.model.errors import TermsError
+from pdqs.model.money import payment_micros
+from pdqs.pricing.payment import Curve, curve
+from pdqs.rounds.offers import Draft, Offers
+from pdqs.rounds.terms import Terms
 
 __all__ = ["Calibration", "Ladder", "apply", "calibrate", "clear_by_ladder", "ladder_of", "summarise"]
 

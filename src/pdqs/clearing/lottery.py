@@ -40,8 +40,8 @@ from pdqs.clearing.lottery_calibration import LotteryCalibration, calibrate_lott
 from pdqs.clearing.lottery_prices import posted_prices, pricer
 from pdqs.clearing.lottery_summary import EXACT, summarise_lottery
 from pdqs.clearing.lottery_words import BITS, LotteryMarket
-from pdqs.errors import InputError
-from pdqs.types import Booleans, Floats, Integers, Words
+from pdqs.model.arrays import Booleans, Floats, Integers, Words
+from pdqs.model.errors import InputError
 
 __all__ = [
     "BITS",
@@ -85,8 +85,8 @@ class LotteryResult:
 def clear_by_lottery(bids: Floats, draws: Words, market: LotteryMarket) -> LotteryResult:
     """Summarise, calibrate, apply.
 
-    >>> from pdqs.rules.lottery import Lottery
-    >>> from pdqs.rules.base import Setting
+    >>> from pdqs.pricing.rules.lottery import Lottery
+    >>> from pdqs.pricing.rules.base import Setting
     >>> market = LotteryMarket(rule=Lottery(setting=Setting(q_max=0.7616)), budget_micros=2_000_000)
     >>> words = np.array([1 << 30, 3 << 30, 1 << 31], dtype=np.uint32)
     >>> found = clear_by_lottery(np.array([0.1, 0.5, 0.9]), words, market)

@@ -12,7 +12,7 @@ from pdqs.clearing.lottery_costs import costs_of
 from pdqs.clearing.lottery_full import FullRungs
 from pdqs.clearing.lottery_summary import LotterySummary
 from pdqs.clearing.lottery_words import LotteryMarket
-from pdqs.types import Integers
+from pdqs.model.arrays import Integers
 
 
 @final

@@ -13,8 +13,8 @@ import numpy as np
 from pdqs.clearing.lottery_full import FullRungs
 from pdqs.clearing.lottery_summary import LotterySummary, bid_edges, draw_edges
 from pdqs.clearing.lottery_words import LotteryMarket
-from pdqs.errors import TermsError
-from pdqs.types import Floats, Integers, Words
+from pdqs.model.arrays import Floats, Integers, Words
+from pdqs.model.errors import TermsError
 
 _AT_ONCE = 2**18  # owners times rungs worked out in one go
 

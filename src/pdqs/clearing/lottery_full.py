@@ -18,8 +18,8 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing.lottery_words import CHARGE, LotteryMarket
-from pdqs.money import MICROS_PER_UNIT, payment_micros
-from pdqs.types import Booleans, Floats, Integers, Words
+from pdqs.model.arrays import Booleans, Floats, Integers, Words
+from pdqs.model.money import MICROS_PER_UNIT, payment_micros
 
 _SHAVED = 1.0 - 1e-11  # a budget turned into a bid is taken this much lower, so that roundings never favour the owner
 _AT_ONCE = 2**18

@@ -12,8 +12,8 @@ from pdqs.clearing.lottery_costs import Costs, costs_of, plain_charge, weights_o
 from pdqs.clearing.lottery_full import FullRungs, in_parts
 from pdqs.clearing.lottery_summary import bid_bin, bid_edges, draw_bin, draw_edges
 from pdqs.clearing.lottery_words import LotteryMarket
-from pdqs.privacy import round_q_down
-from pdqs.types import Booleans, Floats, Integers, Words
+from pdqs.model.arrays import Booleans, Floats, Integers, Words
+from pdqs.privacy.loss import round_q_down
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.types import Floats, Integers, Words
+from pdqs.model.arrays import Floats, Integers, Words
 
 EXACT = 2**16
 BID_BINS = 512

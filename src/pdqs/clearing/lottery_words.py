@@ -15,10 +15,10 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import RuleError, TermsError
-from pdqs.money import MICROS_PER_UNIT, payment_micros
-from pdqs.rules.lottery import Asks, LotteryForm
-from pdqs.types import Booleans, Floats, Integers, Words
+from pdqs.model.arrays import Booleans, Floats, Integers, Words
+from pdqs.model.errors import RuleError, TermsError
+from pdqs.model.money import MICROS_PER_UNIT, payment_micros
+from pdqs.pricing.rules.lottery import Asks, LotteryForm
 
 BITS = 32
 _OCTAVES_BELOW = 64  # at the lowest scale a bid of a millionth of the top has a chance of 2^-22

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pdqs import __version__
-from pdqs.errors import PdqsError
+from pdqs.model.errors import PdqsError
 
 # word -> one line for `pdqs --help`. Each word is a module of this package whose `run` is a function with typer's
 # annotations, or a typer.Typer of several subcommands.
@@ -59,7 +59,7 @@ def _run(word: str, arguments: list[str]) -> None:
     try:
         import typer
 
-        target = importlib.import_module(f"pdqs.cli.{word}").run
+        target = importlib.import_module(f"pdqs.cli.commands.{word}").run
     except ModuleNotFoundError as missing:
         _fail(f"'pdqs {word}' needs {missing.name}: install pdqs with its extras, e.g. pip install 'pdqs[cli]'")
     app = target

@@ -11,13 +11,15 @@ from typing import Annotated, Any, final, get_type_hints
 
 import typer
 
-from pdqs import presets, priors, rules
-from pdqs.domain import Domain
-from pdqs.errors import DomainError, RuleError, TermsError
-from pdqs.files import naming, read_table
-from pdqs.query import Count, Histogram, Mean, Median, Quantile, Query
-from pdqs.records import OFFER_COLUMNS
-from pdqs.terms import Terms
+from pdqs.model import priors
+from pdqs.model.domain import Domain
+from pdqs.model.errors import DomainError, RuleError, TermsError
+from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
+from pdqs.pricing import rules
+from pdqs.rounds import presets
+from pdqs.rounds.terms import Terms
+from pdqs.tables.files import naming, read_table
+from pdqs.tables.round_files import OFFER_COLUMNS
 
 PRESETS: Mapping[str, Callable[..., Terms]] = {
     "sound": presets.sound,

@@ -18,11 +18,11 @@ from rich.progress import Progress
 from rich.table import Table
 
 from pdqs.estimate import Answer
-from pdqs.files import MONEY_COLUMNS
-from pdqs.offers import Offers
-from pdqs.plan import Plan, PlanCurve, forecast_half_width
-from pdqs.show import Shown
-from pdqs.terms import Terms
+from pdqs.planning.forecasts import Plan, PlanCurve, forecast_half_width
+from pdqs.present.text import Shown
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.terms import Terms
+from pdqs.tables.files import MONEY_COLUMNS
 
 T = TypeVar("T")
 

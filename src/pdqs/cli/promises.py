@@ -15,13 +15,13 @@ from typing import final
 
 import numpy as np
 
-from pdqs.audit.mechanism import SHIPPED, Deal
+from pdqs.auditing.mechanism import SHIPPED, Deal
 from pdqs.clearing import clear
-from pdqs.money import MICROS_PER_UNIT
-from pdqs.privacy import epsilon
-from pdqs.terms import Terms
+from pdqs.model.arrays import Floats
+from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.privacy.loss import epsilon
+from pdqs.rounds.terms import Terms
 from pdqs.trade import Trade
-from pdqs.types import Floats
 
 PROBED_OWNERS = 60
 _ULPS = 2.0**-50

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdqs import figures, files
-from pdqs.errors import FileError
+from pdqs.model.errors import FileError
+from pdqs.present import figures
+from pdqs.tables import files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

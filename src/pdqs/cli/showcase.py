@@ -9,13 +9,13 @@ from typing import Any, final
 
 import numpy as np
 
-from pdqs import presets
 from pdqs.cli.promises import Promise, measured
-from pdqs.populations import Population
-from pdqs.query import Count, Median, Query
-from pdqs.terms import Terms
+from pdqs.experiments.populations import Population
+from pdqs.model.arrays import Floats
+from pdqs.model.query import Count, Median, Query
+from pdqs.rounds import presets
+from pdqs.rounds.terms import Terms
 from pdqs.trade import Trade, trade
-from pdqs.types import Floats
 
 ROUNDS = 20
 PAPER_C = 5.0

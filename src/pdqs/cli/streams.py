@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdqs.errors import FileError, MissingExtraError
-from pdqs.terms import Terms
+from pdqs.model.errors import FileError, MissingExtraError
+from pdqs.rounds.terms import Terms
 
 if TYPE_CHECKING:
     from pdqs.scale import Run, Totals
@@ -127,7 +127,7 @@ def answer_stream(
 
 def _totals_data(totals: Totals, level: float) -> dict[str, Any]:
     """What was bought, for machines, under the names that a market in memory has."""
-    from pdqs.plan import forecast_half_width
+    from pdqs.planning.forecasts import forecast_half_width
 
     return {
         "owners": totals.owners,

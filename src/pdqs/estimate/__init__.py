@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdqs.estimate.answer import Answer, answer, answer_from_tally
-from pdqs.estimate.tally import Tally, tally
+from pdqs.estimate.answers import Answer, answer, answer_from_tally
+from pdqs.estimate.tallies import Tally, tally
 
 __all__ = ["Answer", "Tally", "answer", "answer_from_tally", "tally"]

@@ -15,10 +15,10 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import EstimateError
-from pdqs.estimate.functional import Functional
+from pdqs.estimate.functionals import Functional
 from pdqs.estimate.strata import GAP, LEAST_CHANCE, Strata
-from pdqs.types import Booleans, Floats, Integers
+from pdqs.model.arrays import Booleans, Floats, Integers
+from pdqs.model.errors import EstimateError
 
 _BITS = 28
 _UNIT = 2.0**-_BITS

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdqs.errors import EstimateError
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import EstimateError
 
 
 def reach_of_shares(q: float, x: Floats) -> Floats:

@@ -21,9 +21,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from pdqs.estimate.chances import Sampled
-from pdqs.estimate.functional import Functional
+from pdqs.estimate.functionals import Functional
 from pdqs.estimate.score import Ends, Quadratic, Scored, fixed_point, solve
-from pdqs.types import Booleans, Floats
+from pdqs.model.arrays import Booleans, Floats
 
 PULL = 4.0
 """lambda_h = n_eff / (n_eff + 4): how far a stratum's own estimate is believed inside its variance."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from pdqs.estimate.chances import Sampled
 from pdqs.estimate.drawn import PULL, student
-from pdqs.estimate.functional import Functional
-from pdqs.types import Floats
+from pdqs.estimate.functionals import Functional
+from pdqs.model.arrays import Floats
 
 _HALVINGS = 50
 

@@ -13,10 +13,10 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import EstimateError
-from pdqs.estimate.functional import Functional
-from pdqs.estimate.tally import Tally
-from pdqs.types import Floats
+from pdqs.estimate.functionals import Functional
+from pdqs.estimate.tallies import Tally
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import EstimateError
 
 
 @final

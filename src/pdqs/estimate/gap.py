@@ -6,7 +6,7 @@ other 1 - z; those in the gap may all be at either end.
 
 from __future__ import annotations
 
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
 
 
 def widened(low: Floats, high: Floats, z: float, ends: tuple[float, float] = (0.0, 1.0)) -> tuple[Floats, Floats]:

@@ -22,11 +22,11 @@ import numpy as np
 from pdqs.estimate.chances import ChanceTally, Sampled, sampled
 from pdqs.estimate.drawn import share_intervals, simultaneous_level
 from pdqs.estimate.drawn_mean import mean_interval
-from pdqs.estimate.functional import CumulativeShares, Functional
+from pdqs.estimate.functionals import CumulativeShares, Functional
 from pdqs.estimate.gap import widened
 from pdqs.estimate.quantiles import CodeInterval, quantile_interval
 from pdqs.estimate.score import Ends, Scored
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
 
 MOST_LUCK = 2.0
 """At most twice the tail: how lucky a draw was is itself known from one draw only."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import NormalDist
 
-from pdqs.checks import number
-from pdqs.errors import TermsError
+from pdqs.model.checks import number
+from pdqs.model.errors import TermsError
 
 
 def z_of(level: float) -> float:

@@ -14,9 +14,9 @@ import numpy as np
 
 from pdqs.estimate.chances import Sampled
 from pdqs.estimate.drawn import refuses_at_least, refuses_at_most
-from pdqs.estimate.functional import CumulativeShares
+from pdqs.estimate.functionals import CumulativeShares
 from pdqs.estimate.gap import shifted
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
 
 
 @final

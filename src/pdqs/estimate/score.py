@@ -13,11 +13,11 @@ from typing import final
 
 import numpy as np
 
-from pdqs.estimate.functional import Functional
-from pdqs.estimate.tally import Tally, tally
-from pdqs.offers import Offers
-from pdqs.randomiser import Reports
-from pdqs.types import Booleans, Floats
+from pdqs.estimate.functionals import Functional
+from pdqs.estimate.tallies import Tally, tally
+from pdqs.model.arrays import Booleans, Floats
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import Reports
 
 BANDS = 32
 """Bands of q, equal in width, in which the two-step weights are taken to be q times a constant."""

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.types import Booleans, Floats, Integers
+from pdqs.model.arrays import Booleans, Floats, Integers
 
 LEAST_CHANCE = 2.0**-20
 """An owner with a smaller chance counts as one who can never be asked: she would stand for a million others."""

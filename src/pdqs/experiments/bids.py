@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdqs.errors import InputError
-from pdqs.priors import Prior, TruncatedNormal, Uniform
-from pdqs.types import Floats, Integers
+from pdqs.model.arrays import Floats, Integers
+from pdqs.model.errors import InputError
+from pdqs.model.priors import Prior, TruncatedNormal, Uniform
 
 DISTRIBUTIONS: dict[str, Prior] = {
     "uniform": Uniform(),

@@ -10,20 +10,19 @@ from typing import final
 
 import numpy as np
 
-from pdqs import populations
 from pdqs.clearing import clear
-from pdqs.domain import Domain
 from pdqs.estimate import answer_from_tally, tally
-from pdqs.experiments import bids
+from pdqs.experiments import bids, populations
 from pdqs.experiments.mechanisms import COEFFICIENTS, Mechanism, Offerings, mechanism_named
 from pdqs.experiments.setups import SYNTHETIC, Cell, Experiment, Plan
-from pdqs.privacy import epsilon
-from pdqs.query import Count, Median, Query
-from pdqs.randomiser import randomise
-from pdqs.rules import Rule
-from pdqs.settlement import settle
-from pdqs.terms import Terms
-from pdqs.types import Column, Floats, Integers
+from pdqs.model.arrays import Column, Floats, Integers
+from pdqs.model.domain import Domain
+from pdqs.model.query import Count, Median, Query
+from pdqs.pricing.rules import Rule
+from pdqs.privacy.loss import epsilon
+from pdqs.rounds.reports import randomise
+from pdqs.rounds.settlement import settle
+from pdqs.rounds.terms import Terms
 
 SYNTHETIC_OWNERS = 2000
 

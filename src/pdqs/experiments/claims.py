@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from pdqs import populations
 from pdqs.clearing import clear
+from pdqs.experiments import populations
 from pdqs.experiments.results import Results
 from pdqs.experiments.setups import SHIFTS
 from pdqs.experiments.verdicts import (
@@ -28,8 +28,8 @@ from pdqs.experiments.verdicts import (
     samples_at,
     share_of,
 )
-from pdqs.presets import gpqm_linear
-from pdqs.query import Count
+from pdqs.model.query import Count
+from pdqs.rounds.presets import gpqm_linear
 
 FLAT = 0.05
 """A change of the mean error by less than this share counts as none."""

@@ -13,9 +13,9 @@ import urllib.request
 import zipfile
 from pathlib import Path
 
-from pdqs import populations
-from pdqs.errors import FileError
+from pdqs.experiments import populations
 from pdqs.experiments.store import write_whole
+from pdqs.model.errors import FileError
 
 UCI = "https://archive.ics.uci.edu/static/public"
 

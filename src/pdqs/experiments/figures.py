@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from pdqs import populations
+from pdqs.experiments import populations
 from pdqs.experiments.mechanisms import MECHANISMS
 from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import Experiment

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from pdqs import presets
-from pdqs.errors import InputError
-from pdqs.query import Query
-from pdqs.rules import Rule
-from pdqs.terms import Terms
+from pdqs.model.errors import InputError
+from pdqs.model.query import Query
+from pdqs.pricing.rules import Rule
+from pdqs.rounds import presets
+from pdqs.rounds.terms import Terms
 
 COEFFICIENTS = (0.0, 10.0)
 """The paper draws the coefficient c of exp and log uniform on this range, anew for every query."""

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from pdqs.errors import FileError
 from pdqs.experiments import bids
 from pdqs.experiments.cells import market_of
 from pdqs.experiments.mechanisms import mechanism_named
 from pdqs.experiments.setups import Cell, Plan, seed_sequence
 from pdqs.experiments.store import Store, write_whole
-from pdqs.rules import Rule
+from pdqs.model.errors import FileError
+from pdqs.pricing.rules import Rule
 
 if TYPE_CHECKING:
     from pdqs.neural import Npqm, Saved

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pdqs import populations
-from pdqs.experiments import figures
+from pdqs.experiments import figures, populations
 from pdqs.experiments.claims import judge
-from pdqs.experiments.gains import gains
+from pdqs.experiments.error_ratios import gains
 from pdqs.experiments.mechanisms import MECHANISMS
-from pdqs.experiments.released import TOLERANCE, compare
+from pdqs.experiments.released_figures import TOLERANCE, compare
 from pdqs.experiments.results import Results
 from pdqs.experiments.setups import SYNTHETIC, Experiment
 from pdqs.experiments.store import write_whole

@@ -11,10 +11,10 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import FileError
 from pdqs.experiments.setups import Cell, Plan
 from pdqs.experiments.store import NO_ANSWER
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import FileError
 
 Z95 = 1.959963984540054
 RESAMPLES = 4000

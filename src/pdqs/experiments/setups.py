@@ -15,8 +15,8 @@ from typing import final
 
 import numpy as np
 
-from pdqs import populations
-from pdqs.errors import InputError
+from pdqs.experiments import populations
+from pdqs.model.errors import InputError
 
 BUDGETS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))
 """Budgets as shares of n, the number of owners."""

@@ -23,9 +23,9 @@ from typing import Any, final
 
 import numpy as np
 
-from pdqs.errors import FileError
 from pdqs.experiments.setups import Cell, Plan
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import FileError
 
 NO_ANSWER = "no answer"
 _UNFINISHED = ".unfinished-"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from pdqs import populations
-from pdqs.errors import FileError, InputError
-from pdqs.populations import Population
+from pdqs.experiments import populations
+from pdqs.experiments.populations import Population
+from pdqs.model.errors import FileError, InputError
 
 
 @final

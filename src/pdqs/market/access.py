@@ -14,8 +14,8 @@ from typing import Any, final
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from pdqs.market.context import Market
-from pdqs.market.schema import codes, sessions, users
-from pdqs.market.sql import put
+from pdqs.market.store.schema import codes, sessions, users
+from pdqs.market.store.sql import put
 from pdqs.protocol.market_messages import Role, Token, User
 from pdqs.protocol.problems import ForbiddenError, ProblemType, UnauthorizedError
 

@@ -14,10 +14,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
 from pdqs.market.context import Market, Promise
-from pdqs.market.schema import bids, offers, reports, rounds
-from pdqs.market.sql import insert_new
+from pdqs.market.store.schema import bids, offers, reports, rounds
+from pdqs.market.store.sql import insert_new
 from pdqs.market.views import plan_of
-from pdqs.money import exact_money
+from pdqs.model.money import exact_money
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError

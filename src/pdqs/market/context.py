@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from pdqs.market.settings import Settings
-from pdqs.market.store import Store
+from pdqs.market.store.database import Store
 from pdqs.protocol.market_messages import User
 
 Clock = Callable[[], int]

@@ -13,10 +13,10 @@ from typing import Literal, final
 
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
-from pdqs.errors import ensure
-from pdqs.market.schema import accounts, postings, transactions
-from pdqs.market.sql import insert_many, insert_missing, insert_new
-from pdqs.money import exact_money
+from pdqs.market.store.schema import accounts, postings, transactions
+from pdqs.market.store.sql import insert_many, insert_missing, insert_new
+from pdqs.model.errors import ensure
+from pdqs.model.money import exact_money
 from pdqs.protocol.market_messages import AccountBalance, TrialBalance
 from pdqs.protocol.problems import ConflictError, ProblemType
 

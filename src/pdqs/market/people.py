@@ -7,8 +7,8 @@ from sqlalchemy import Connection, select
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.idempotency import derived_id, refuse_other_body
-from pdqs.market.schema import users
-from pdqs.market.sql import insert_new
+from pdqs.market.store.schema import users
+from pdqs.market.store.sql import insert_new
 from pdqs.protocol.market_messages import Invitation, NewUser, User
 from pdqs.protocol.problems import NotFoundError, ProblemType
 

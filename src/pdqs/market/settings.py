@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from pdqs.errors import TermsError
+from pdqs.model.errors import TermsError
 
 PREFIX = "PDQS_"
 

@@ -20,13 +20,13 @@ import numpy as np
 
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
-from pdqs.money import MICROS_PER_UNIT, short_money
+from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.owner.client import OwnerClient
-from pdqs.owner.device import Device
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
+from pdqs.present.text import Shown
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
 from pdqs.protocol.problems import ConflictError, ProblemType
-from pdqs.show import Shown
 
 ATTRIBUTE = "simulated.illness"
 _AT_ONCE = 8

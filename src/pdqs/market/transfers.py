@@ -8,7 +8,7 @@ from pdqs.market import access, ledger
 from pdqs.market.context import Market
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.people import user_by_id
-from pdqs.market.schema import postings, transactions
+from pdqs.market.store.schema import postings, transactions
 from pdqs.protocol.market_messages import Posting, Transaction, Transfer, User
 from pdqs.protocol.problems import ConflictError, ProblemType
 

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select
 
 from pdqs.market.ledger import account_of
-from pdqs.market.rounds import question_of
-from pdqs.market.schema import accounts, bids, reports, rounds
+from pdqs.market.round_terms import question_of
+from pdqs.market.store.schema import accounts, bids, reports, rounds
 from pdqs.protocol.device_messages import Offer, RoundNotice
 from pdqs.protocol.market_messages import Round, RoundPlan, User
 from pdqs.protocol.problems import NotFoundError, ProblemType

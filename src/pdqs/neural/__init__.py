@@ -29,12 +29,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdqs.errors import MissingExtraError
+from pdqs.model.arrays import Column
+from pdqs.model.errors import MissingExtraError
 from pdqs.neural.checkpoint import Checkpoint, load, load_training, save, save_training
 from pdqs.neural.config import MENDED, PRINTED, RECIPES, RELEASED, LearnConfig, NpqmConfig, Recipe
 from pdqs.neural.curves import Learned, LearnedPrice
 from pdqs.neural.rules import Logistic, Nets, Npqm
-from pdqs.types import Column
 
 if TYPE_CHECKING:
     from pdqs.neural.training import Moment, Saved, Trained

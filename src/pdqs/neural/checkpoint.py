@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from pdqs.errors import FileError, PdqsError
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import FileError, PdqsError
 from pdqs.neural.config import NpqmConfig, Recipe
 from pdqs.neural.curves import Learned
 from pdqs.neural.rules import Nets, Npqm
-from pdqs.privacy import contract_named
-from pdqs.rules.base import Setting
-from pdqs.types import Floats
+from pdqs.pricing.rules.base import Setting
+from pdqs.privacy.contracts import contract_named
 
 if TYPE_CHECKING:
     from pdqs.neural.training import Saved

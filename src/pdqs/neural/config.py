@@ -9,9 +9,10 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import TermsError
-from pdqs.privacy import contract_named, q_of_epsilon
-from pdqs.rules.base import DEFAULT_EPSILON_MAX, Setting
+from pdqs.model.errors import TermsError
+from pdqs.pricing.rules.base import DEFAULT_EPSILON_MAX, Setting
+from pdqs.privacy.contracts import contract_named
+from pdqs.privacy.loss import q_of_epsilon
 
 KEPT = ("accepted", "largest", "mean", "every")
 

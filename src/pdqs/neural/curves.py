@@ -8,11 +8,11 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import RuleError
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import RuleError
 from pdqs.neural import logistic
-from pdqs.rules import Optimal
-from pdqs.rules.base import Setting, vouched
-from pdqs.types import Floats
+from pdqs.pricing.rules import Optimal
+from pdqs.pricing.rules.base import Setting, vouched
 
 LINKS = ("response", "sigmoid")
 

@@ -18,11 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pdqs.model.arrays import Floats
 from pdqs.neural import logistic
 from pdqs.neural.config import KEPT, NpqmConfig, Recipe
 from pdqs.neural.quadrature import gauss_rule, tail_rule
 from pdqs.neural.sums import product
-from pdqs.types import Floats
 
 Array = Any
 

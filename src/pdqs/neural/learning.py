@@ -25,12 +25,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax  # type: ignore[import-untyped]  # it ships no types
 
-from pdqs import columns
-from pdqs.errors import InputError
+from pdqs.model import columns
+from pdqs.model.arrays import Column, Floats
+from pdqs.model.errors import InputError
 from pdqs.neural.config import LearnConfig
 from pdqs.neural.curves import Learned
-from pdqs.rules import Optimal, Setting
-from pdqs.types import Column, Floats
+from pdqs.pricing.rules import Optimal, Setting
 
 Array = Any
 CHUNK = 100

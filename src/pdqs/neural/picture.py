@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdqs.errors import MissingExtraError
-from pdqs.figures import BLACK, BLUE, GREEN, GREY, ORANGE
-from pdqs.offers import Offers
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import MissingExtraError
+from pdqs.present.figures import BLACK, BLUE, GREEN, GREY, ORANGE
+from pdqs.rounds.offers import Offers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pdqs.model.arrays import Floats
 from pdqs.neural.sums import product
-from pdqs.types import Floats
 
 
 def gauss_rule(points: Floats, nodes: int) -> tuple[Floats, Floats]:

@@ -10,8 +10,8 @@ from typing import final
 
 import numpy as np
 
+from pdqs.model.arrays import Floats
 from pdqs.neural.config import Recipe
-from pdqs.types import Floats
 
 
 @final

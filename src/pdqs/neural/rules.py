@@ -10,11 +10,11 @@ from typing import final
 
 import numpy as np
 
-from pdqs.errors import InputError, RuleError
+from pdqs.model.arrays import Floats
+from pdqs.model.errors import InputError, RuleError
 from pdqs.neural import logistic
 from pdqs.neural.sums import product
-from pdqs.rules.base import Setting, vouched
-from pdqs.types import Floats
+from pdqs.pricing.rules.base import Setting, vouched
 
 
 @vouched

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdqs.types import Floats
+from pdqs.model.arrays import Floats
 
 
 def product(left: Floats, right: Floats) -> Floats:

@@ -10,14 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdqs import columns
-from pdqs.errors import InputError, RuleError
+from pdqs.model import columns
+from pdqs.model.arrays import Column, Floats
+from pdqs.model.errors import InputError, RuleError
 from pdqs.neural import dual_ascent
 from pdqs.neural.config import KEPT, NpqmConfig
 from pdqs.neural.rules import Nets, Npqm
 from pdqs.neural.sums import product
-from pdqs.rules.base import Setting
-from pdqs.types import Column, Floats
+from pdqs.pricing.rules.base import Setting
 
 CHUNK = 250
 _COLLAPSED = 0.01

@@ -1,4 +1,4 @@
-"""Why a device says no, as one tree below :class:`pdqs.errors.PdqsError`.
+"""Why a device says no, as one tree below :class:`pdqs.model.errors.PdqsError`.
 
 When the market does not answer or says no, that is :class:`pdqs.protocol.problems.MarketError`.
 
@@ -13,7 +13,7 @@ When the market does not answer or says no, that is :class:`pdqs.protocol.proble
 
 from __future__ import annotations
 
-from pdqs.errors import PdqsError
+from pdqs.model.errors import PdqsError
 
 
 class DeviceError(PdqsError):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from pdqs.errors import InvariantError, ensure
+from pdqs.model.errors import InvariantError, ensure
 from pdqs.owner.errors import CapReached, LedgerError
 from pdqs.owner.price import NANOS_PER_EPSILON
 

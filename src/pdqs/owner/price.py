@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pdqs.privacy import Q_UNITS, epsilon_upper
+from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 
 NANOS_PER_EPSILON = 10**9
 """The ledger counts eps in whole billionths, so that a sum of many is exact."""

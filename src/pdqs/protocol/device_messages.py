@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from pdqs.domain import Domain
-from pdqs.query import Question as CoreQuestion
+from pdqs.model.domain import Domain
+from pdqs.model.question import Question as CoreQuestion
 
 MOST_MICROS = 10**15
 MOST_BID_MICROS = 10**9

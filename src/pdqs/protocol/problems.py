@@ -17,7 +17,7 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import ClassVar, final
 
-from pdqs.errors import PdqsError
+from pdqs.model.errors import PdqsError
 from pdqs.protocol.device_messages import Message
 
 PROBLEM_JSON = "application/problem+json"

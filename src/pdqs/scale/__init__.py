@@ -11,9 +11,9 @@
 
 from __future__ import annotations
 
+from pdqs.privacy.owner_entropy import OwnerEntropy, number_ids
 from pdqs.scale.engines import Engine, Threads
 from pdqs.scale.kernels import Names
-from pdqs.scale.owners import OwnerEntropy, number_ids
 from pdqs.scale.progress import Meter
 from pdqs.scale.run import Run, StreamedTrade
 from pdqs.scale.source import Source, open_source

@@ -21,10 +21,10 @@ from typing import Any, final
 
 import numpy as np
 
-from pdqs.errors import FileError, MissingExtraError, PdqsError
-from pdqs.payment import curve
-from pdqs.privacy import ON_REPORT
-from pdqs.rules import Optimal, Setting
+from pdqs.model.errors import FileError, MissingExtraError, PdqsError
+from pdqs.pricing.payment import curve
+from pdqs.pricing.rules import Optimal, Setting
+from pdqs.privacy.contracts import ON_REPORT
 from pdqs.scale.engines import cores
 from pdqs.scale.kernels import Kernel, Sum, merge
 from pdqs.scale.source import Piece

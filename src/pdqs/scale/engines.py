@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol, final
 
 from pdqs.scale.kernels import Kernel, Sum
-from pdqs.scale.ordered import ordered_map
 from pdqs.scale.source import Piece
+from pdqs.scale.threads import ordered_map
 
 
 class Engine(Protocol):

@@ -13,22 +13,23 @@ from typing import Any, Protocol, Self, TypeVar, final
 
 import pyarrow as pa
 
+from pdqs.clearing.fixed import clear_openly
 from pdqs.clearing.ladder import Calibration, apply
-from pdqs.clearing.open import clear_openly
-from pdqs.clearing.summary import BidSummary, summarise
-from pdqs.errors import TermsError
-from pdqs.estimate.tally import Tally, tally
-from pdqs.offers import Offers
-from pdqs.randomiser import Reports, draw_reports, q_numerators
-from pdqs.scale.ordered import ordered_map
-from pdqs.scale.owners import OwnerEntropy
-from pdqs.scale.parsed import Batch
+from pdqs.clearing.summaries import BidSummary, summarise
+from pdqs.estimate.tallies import Tally, tally
+from pdqs.model.arrays import Booleans, Floats
+from pdqs.model.errors import TermsError
+from pdqs.privacy.owner_entropy import OwnerEntropy
+from pdqs.privacy.randomiser import draw_reports, q_numerators
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import Reports
+from pdqs.rounds.settlement import settle
+from pdqs.rounds.terms import Terms
+from pdqs.scale.batches import Batch
 from pdqs.scale.sink import write_part
 from pdqs.scale.source import Piece, batches
 from pdqs.scale.sums import Totals, TradeSums, totals_of
-from pdqs.settlement import settle
-from pdqs.terms import Terms
-from pdqs.types import Booleans, Floats
+from pdqs.scale.threads import ordered_map
 
 BATCH_ROWS = 2**18
 """Rows worked on at once by a thread: some 40 MB with everything made from them."""
@@ -217,4 +218,4 @@ def _offer_columns(batch: Batch, owner: str | None, offers: Offers) -> dict[str,
 
 def _table(columns: dict[str, Any], terms: Terms) -> Any:
     """A record batch that says which terms it was made under."""
-    return pa.RecordBatch.from_pydict(columns).replace_schema_metadata({"pdqs.terms": terms.canonical()})
+    return pa.RecordBatch.from_pydict(columns).replace_schema_metadata({"pdqs.rounds.terms": terms.canonical()})

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import final
 
 from pdqs.clearing.ladder import calibrate
-from pdqs.errors import InputError, ensure
 from pdqs.estimate import Answer, answer_from_tally
-from pdqs.money import short_money
-from pdqs.records import OFFER_COLUMNS, REPORT_COLUMNS
-from pdqs.scale.beside import AddUpOffers, AnswerOffers, refuse_other_lengths
+from pdqs.model.errors import InputError, ensure
+from pdqs.model.money import short_money
+from pdqs.present.text import Shown
+from pdqs.rounds.terms import Terms
 from pdqs.scale.engines import Engine, Threads, cores
 from pdqs.scale.kernels import (
     CountBids,
@@ -26,12 +26,12 @@ from pdqs.scale.kernels import (
     TradeRows,
     refuse_unstreamable,
 )
+from pdqs.scale.paired_rows import AddUpOffers, AnswerOffers, refuse_other_lengths
 from pdqs.scale.progress import Progress, silent
 from pdqs.scale.sink import complete_folder
 from pdqs.scale.source import PIECE_ROWS, Piece, Source, open_source
 from pdqs.scale.sums import Totals, TradeSums
-from pdqs.show import Shown
-from pdqs.terms import Terms
+from pdqs.tables.round_files import OFFER_COLUMNS, REPORT_COLUMNS
 
 
 @final

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pdqs.errors import FileError
+from pdqs.model.errors import FileError
 
 _PATIENCE_SECONDS = 5.0
 

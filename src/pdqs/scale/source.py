@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from pdqs.errors import FileError
+from pdqs.model.errors import FileError
 
 PIECE_ROWS = 2**20
 """Small row groups are taken together up to this many rows; a larger one is a piece of its own."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from pdqs.errors import ensure
-from pdqs.estimate.tally import FRACTION_BITS, Tally, exact_sum
-from pdqs.money import MICROS_PER_UNIT, short_money
-from pdqs.offers import Offers
-from pdqs.show import Shown
+from pdqs.estimate.tallies import FRACTION_BITS, Tally, exact_sum
+from pdqs.model.errors import ensure
+from pdqs.model.money import MICROS_PER_UNIT, short_money
+from pdqs.present.text import Shown
+from pdqs.rounds.offers import Offers
 
 
 @final

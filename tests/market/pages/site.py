@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 
-from pdqs.market import commands
-from pdqs.market.app import create_app
+from pdqs.market import round_steps
 from pdqs.market.context import Market
+from pdqs.market.http.app import create_app
 from pdqs.market.settings import Settings
 from pdqs.protocol.market_messages import NewUser, Role, Transfer, User
 
@@ -62,12 +62,14 @@ class Site:
 
     def invite(self, role: Role, name: str) -> tuple[User, str]:
         """Somebody new, and her one-time code."""
-        made = commands.register_user(self.market, self.operator, NewUser(role=role, name=name), f"key-{role}-{name}")
+        made = round_steps.register_user(
+            self.market, self.operator, NewUser(role=role, name=name), f"key-{role}-{name}"
+        )
         return made.user, made.code
 
     def deposit(self, user: User, amount_micros: int) -> None:
         transfer = Transfer(user_id=user.user_id, amount_micros=amount_micros)
-        commands.deposit(self.market, self.operator, transfer, f"key-{user.user_id}")
+        round_steps.deposit(self.market, self.operator, transfer, f"key-{user.user_id}")
 
 
 @contextmanager
@@ -88,7 +90,7 @@ def served(folder: Path) -> Iterator[Site]:
         assert thread.is_alive(), "the server did not start"
         time.sleep(0.02)
     market = app.state.market
-    operator = commands.first_operator(market).user
+    operator = round_steps.first_operator(market).user
     try:
         yield Site(f"http://127.0.0.1:{port}", market, clock, operator, folder)
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from owner.node import BROWSER
-from pdqs.market import commands, queries
+from pdqs.market import reads, round_steps
 from pdqs.protocol.device_messages import Bid, DomainMessage
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan, User
 from pdqs.protocol.problems import NotFoundError
@@ -58,14 +58,14 @@ class Guest:
     def _offered(self, name: str) -> str:
         consumer, _ = self.site.invite("consumer", f"For {name}")
         self.site.deposit(consumer, 90_000_000)
-        round_id = commands.draft_round(self.site.market, consumer, self.plan, f"key-{name}-round").round_id
-        terms_hash = commands.open_round(self.site.market, consumer, round_id).terms_hash
+        round_id = round_steps.draft_round(self.site.market, consumer, self.plan, f"key-{name}-round").round_id
+        terms_hash = round_steps.open_round(self.site.market, consumer, round_id).terms_hash
         assert terms_hash is not None
         other, _ = self.site.invite("owner", f"Beside {name}")
-        commands.place_bid(self.site.market, other, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
+        round_steps.place_bid(self.site.market, other, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
         assert self.page.evaluate(BID, [self.user.user_id, round_id]) == 200
         self.site.clock.skip(601)
-        commands.clear_round(self.site.market, self.site.operator, round_id)
+        round_steps.clear_round(self.site.market, self.site.operator, round_id)
         return round_id
 
     def change(self, what: str, edit: Callable[[dict[str, Any]], None]) -> None:
@@ -101,7 +101,7 @@ class Guest:
 
 def has_reported(site: Site, user: User, round_id: str) -> bool:
     try:
-        queries.report(site.market, user, round_id)
+        reads.report(site.market, user, round_id)
     except NotFoundError:
         return False
     return True
@@ -182,7 +182,7 @@ def test_a_report_lost_on_the_way_is_resent_as_the_same_bytes(site: Site, browse
     guest.page.get_by_text("Your report is in").wait_for()
     first, second = guest.puts()
     assert first == second
-    kept = queries.report(site.market, guest.user, guest.round_id)
+    kept = reads.report(site.market, guest.user, guest.round_id)
     assert json.loads(first)["code"] == kept.code
     guest.leave()
 
@@ -223,7 +223,7 @@ def test_every_way_of_answering_becomes_the_right_code(site: Site, browser: Brow
         answer(guest.page)
         guest.visitor.press("Randomise and send")
         guest.page.get_by_text("Your report is in").wait_for()
-        assert queries.report(site.market, guest.user, guest.round_id).code == code, way
+        assert reads.report(site.market, guest.user, guest.round_id).code == code, way
         guest.leave()
 
 

@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import MetaData, select
 
 from owner.node import BROWSER
-from pdqs.market import commands
+from pdqs.market import round_steps
 from pdqs.protocol.device_messages import Bid, DomainMessage
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 
@@ -122,12 +122,14 @@ def opened_round(site: Site, name: str) -> tuple[str, str]:
     """A round that two owners have bid in already, and a third owner's code."""
     consumer, _ = site.invite("consumer", f"Bureau of {name}")
     site.deposit(consumer, 100_000_000)
-    drafted = commands.draft_round(site.market, consumer, PLAN, f"key-canary-{name}")
-    opened = commands.open_round(site.market, consumer, drafted.round_id)
+    drafted = round_steps.draft_round(site.market, consumer, PLAN, f"key-canary-{name}")
+    opened = round_steps.open_round(site.market, consumer, drafted.round_id)
     assert opened.terms_hash is not None
     for beside in ("Bob", "Cem"):
         other, _ = site.invite("owner", beside)
-        commands.place_bid(site.market, other, opened.round_id, Bid(terms_hash=opened.terms_hash, bid_micros=100_000))
+        round_steps.place_bid(
+            site.market, other, opened.round_id, Bid(terms_hash=opened.terms_hash, bid_micros=100_000)
+        )
     return opened.round_id, site.invite("owner", name)[1]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pdqs.market import commands, queries
+from pdqs.market import reads, round_steps
 
 from .site import Site, Visitor
 
@@ -68,7 +68,7 @@ def report(owner: Visitor, answer: str, picture: str) -> str:
 def played(site: Site, browser: Browser) -> dict[str, Any]:
     """The round, played once; tests look at what it left."""
     operator = Visitor(browser, site)
-    operator.enter(commands.renew_code(site.market, site.operator, site.operator.user_id).code)
+    operator.enter(round_steps.renew_code(site.market, site.operator, site.operator.user_id).code)
     codes = {name: code_for(operator, name, role) for name, role in PEOPLE.items()}
     operator.go("/operator/ledger")
     operator.page.get_by_label("Amount received").fill("500")
@@ -190,12 +190,12 @@ def test_every_page_fits_a_phone_and_has_landmarks_labels_and_nothing_inline(
         "owner": ["/owner", f"/owner/rounds/{played['round']}", "/owner/privacy", "/owner/earnings"],
         "operator": ["/operator", f"/operator/rounds/{played['round']}", "/operator/ledger", "/operator/people"],
     }
-    people = {user.role: user for user in queries.users_page(site.market, site.operator).items}
+    people = {user.role: user for user in reads.users_page(site.market, site.operator).items}
     for (role, paths), scheme in zip(pages.items(), ("light", "dark", "light"), strict=True):
         phone = Visitor(browser, site, color_scheme=scheme, **PHONE)
         phone.go("/")
         assert phone.fits()
-        phone.enter(commands.renew_code(site.market, site.operator, people[role].user_id).code)
+        phone.enter(round_steps.renew_code(site.market, site.operator, people[role].user_id).code)
         for path in paths:
             phone.go(path)
             assert phone.fits(), path

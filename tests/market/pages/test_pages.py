@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from pdqs.market import commands, queries
+from pdqs.market import reads, round_steps
 from pdqs.market.access import COOKIE
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.consumer import plain_label
-from pdqs.market.schema import rounds
+from pdqs.market.store.schema import rounds
 from pdqs.protocol.device_messages import Bid
 from pdqs.protocol.market_messages import NewUser, QueryMessage, Role, RoundPlan, Transfer, User
 
@@ -47,9 +47,9 @@ class Town:
 
     def opened(self, consumer: User, key: str) -> str:
         transfer = Transfer(user_id=consumer.user_id, amount_micros=50_000_000)
-        commands.deposit(self.market, self.operator, transfer, f"{key}-{consumer.user_id}")
-        drafted = commands.draft_round(self.market, consumer, PLAN, key)
-        return commands.open_round(self.market, consumer, drafted.round_id).round_id
+        round_steps.deposit(self.market, self.operator, transfer, f"{key}-{consumer.user_id}")
+        drafted = round_steps.draft_round(self.market, consumer, PLAN, key)
+        return round_steps.open_round(self.market, consumer, drafted.round_id).round_id
 
 
 def enter(browser: httpx.Client, code: str) -> httpx.Response:
@@ -126,13 +126,13 @@ def test_a_form_without_the_sessions_token_changes_nothing(town: Town, consumer:
             == 403
         )
         assert consumer[1].post("/leave", data=given).status_code == 403
-    assert queries.round_by_id(town.market, consumer[0], round_id).state == "open"
+    assert reads.round_by_id(town.market, consumer[0], round_id).state == "open"
     assert consumer[1].get("/consumer").status_code == 200, "nobody was signed out"
     assert "Mallory" not in operator[1].get("/operator/people").text
 
 
 def test_another_site_cannot_sign_a_visitor_in(town: Town) -> None:
-    made = commands.register_user(town.market, town.operator, NewUser(role="owner", name="Vic"), "key-victim")
+    made = round_steps.register_user(town.market, town.operator, NewUser(role="owner", name="Vic"), "key-victim")
     visitor = town.browser()
     visitor.get("/")
     assert visitor.post("/enter", data={"code": made.code}).status_code == 403
@@ -141,7 +141,7 @@ def test_another_site_cannot_sign_a_visitor_in(town: Town) -> None:
 
 
 def test_a_code_works_once_and_the_page_says_so(town: Town) -> None:
-    made = commands.register_user(town.market, town.operator, NewUser(role="owner", name="Una"), "key-once")
+    made = round_steps.register_user(town.market, town.operator, NewUser(role="owner", name="Una"), "key-once")
     assert enter(town.browser(), made.code).headers["location"] == "/owner"
     again = enter(town.browser(), made.code)
     assert again.status_code == 401
@@ -149,7 +149,7 @@ def test_a_code_works_once_and_the_page_says_so(town: Town) -> None:
 
 
 def test_the_session_cookie_is_out_of_scripts_and_other_sites_reach(town: Town) -> None:
-    made = commands.register_user(town.market, town.operator, NewUser(role="owner", name="Kim"), "key-cookie")
+    made = round_steps.register_user(town.market, town.operator, NewUser(role="owner", name="Kim"), "key-cookie")
     cookies = enter(town.browser(), made.code).headers.get_list("set-cookie")
     session = next(cookie for cookie in cookies if cookie.startswith(COOKIE))
     assert "HttpOnly" in session
@@ -194,9 +194,9 @@ def test_no_control_of_the_report_form_has_a_name(town: Town, consumer: Person, 
     terms_hash = hash_of(town, consumer[0], round_id)
     _, second = town.somebody("owner", "Bob")
     for person in (owner[0], town.somebody("owner", "Cyd")[0]):
-        commands.place_bid(town.market, person, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
+        round_steps.place_bid(town.market, person, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
     town.clock.skip(61)
-    commands.clear_round(town.market, consumer[0], round_id)
+    round_steps.clear_round(town.market, consumer[0], round_id)
     form = re.search(
         r'<form class="card" id="report-form".*?</form>', owner[1].get(f"/owner/rounds/{round_id}").text, re.S
     )
@@ -207,7 +207,7 @@ def test_no_control_of_the_report_form_has_a_name(town: Town, consumer: Person, 
 
 
 def hash_of(town: Town, consumer: User, round_id: str) -> str:
-    found = queries.round_by_id(town.market, consumer, round_id).terms_hash
+    found = reads.round_by_id(town.market, consumer, round_id).terms_hash
     assert found is not None
     return found
 
@@ -237,7 +237,7 @@ def test_a_double_press_makes_one_round(consumer: Person) -> None:
 
 def test_opening_beyond_the_balance_is_said_on_the_page(town: Town) -> None:
     poor, browser = town.somebody("consumer", "Poor")
-    drafted = commands.draft_round(town.market, poor, PLAN, "key-poor")
+    drafted = round_steps.draft_round(town.market, poor, PLAN, "key-poor")
     path = f"/consumer/rounds/{drafted.round_id}"
     assert "does not cover the budget" in browser.get(path).text
     csrf = hidden(browser.get(path).text, "csrf_token")
@@ -321,4 +321,4 @@ def test_a_round_that_cannot_go_on_is_on_the_operators_first_page_with_the_reaso
     assert "Cannot go on" in found
     assert "are not those frozen when the round was opened" in found
     assert "pdqs_rounds_stuck 1" in operator[1].get("/metrics").text
-    commands.cancel_round(town.market, town.operator, round_id)
+    round_steps.cancel_round(town.market, town.operator, round_id)

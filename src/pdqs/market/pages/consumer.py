@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from pdqs.market import commands, queries
+from pdqs.market import reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.plan_form import PlanForm
@@ -23,10 +23,10 @@ from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 router = APIRouter(prefix="/consumer", route_class=PageRoute)
 
 STEPS = {
-    "open": commands.open_round,
-    "cancel": commands.cancel_round,
-    "clear": commands.clear_round,
-    "settle": commands.settle_round,
+    "open": round_steps.open_round,
+    "cancel": round_steps.cancel_round,
+    "clear": round_steps.clear_round,
+    "settle": round_steps.settle_round,
 }
 
 
@@ -34,8 +34,8 @@ STEPS = {
 def home(request: Request, session: ConsumerSession, after: After = None) -> Response:
     """The consumer's rounds and balance."""
     market = market_of(request)
-    listed = queries.rounds_page(market, session.user, after=after)
-    return page(request, "consumer/home.html", me=queries.me(market, session.user), rounds=listed)
+    listed = reads.rounds_page(market, session.user, after=after)
+    return page(request, "consumer/home.html", me=reads.me(market, session.user), rounds=listed)
 
 
 @router.get("/plan")
@@ -61,7 +61,7 @@ def draft(request: Request, session: ConsumerSession, form: Form) -> Response:
     if faults or filled.plan is None:
         return _plan_page(request, session.user, filled, faults=faults, status=422)
     key = key_of(form)
-    made = commands.draft_round(market_of(request), session.user, filled.plan, key)
+    made = round_steps.draft_round(market_of(request), session.user, filled.plan, key)
     return RedirectResponse(f"/consumer/rounds/{made.round_id}", status_code=303)
 
 
@@ -95,7 +95,7 @@ def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerS
 @router.get("/rounds/{round_id}/answer.{kind}")
 def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSession) -> Response:
     """The answer as a file."""
-    found = queries.answer(market_of(request), session.user, round_id)
+    found = reads.answer(market_of(request), session.user, round_id)
     if kind == "json":
         text, media = found.model_dump_json(indent=2), "application/json"
     elif kind == "csv":
@@ -107,7 +107,7 @@ def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSe
 
 
 def _plan_page(request: Request, user: User, form: PlanForm, *, faults: dict[str, str], status: int = 200) -> Response:
-    balance = queries.me(market_of(request), user).balance_micros
+    balance = reads.me(market_of(request), user).balance_micros
     values = {"form": form, "faults": faults, "balance_micros": balance, **_forecast(user, form)}
     return page(request, "consumer/plan.html", status=status, **values)
 
@@ -129,13 +129,13 @@ def _forecast(user: User, form: PlanForm) -> Mapping[str, Any]:
 @lru_cache(maxsize=256)
 def _known_forecast(user: User, request: str) -> Forecast:
     """Forecasts are pure, and a form asks for the same one again and again."""
-    return queries.forecast(user, ForecastRequest.model_validate_json(request))
+    return reads.forecast(user, ForecastRequest.model_validate_json(request))
 
 
 def _round(market: Market, user: User, round_id: str) -> dict[str, Any]:
-    found: Round = queries.round_by_id(market, user, round_id)
-    answer = queries.answer(market, user, round_id) if found.state == "settled" else None
-    balance = queries.me(market, user).balance_micros
+    found: Round = reads.round_by_id(market, user, round_id)
+    answer = reads.answer(market, user, round_id) if found.state == "settled" else None
+    balance = reads.me(market, user).balance_micros
     return {"round": found, "answer": answer, "scale": _scale(found, answer), "balance_micros": balance}
 
 

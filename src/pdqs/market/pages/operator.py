@@ -8,35 +8,35 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from pdqs.errors import InputError
-from pdqs.market import commands, queries
+from pdqs.market import reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, Form, OperatorSession, PageRoute, RoundId, UserId, key_of, market_of
-from pdqs.money import parse_money
+from pdqs.model.errors import InputError
+from pdqs.model.money import parse_money
 from pdqs.protocol.market_messages import Invitation, NewUser, Transfer, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
 
 router = APIRouter(prefix="/operator", route_class=PageRoute)
 
-STEPS = {"clear": commands.clear_round, "settle": commands.settle_round, "cancel": commands.cancel_round}
-MOVES = {"deposit": commands.deposit, "payout": commands.pay_out}
+STEPS = {"clear": round_steps.clear_round, "settle": round_steps.settle_round, "cancel": round_steps.cancel_round}
+MOVES = {"deposit": round_steps.deposit, "payout": round_steps.pay_out}
 
 
 @router.get("")
 def home(request: Request, session: OperatorSession, after: After = None) -> Response:
     """Health, the books at a glance, and the rounds."""
     market = market_of(request)
-    listed = queries.rounds_page(market, session.user, after=after)
-    books = queries.trial_balance(market, session.user)
+    listed = reads.rounds_page(market, session.user, after=after)
+    books = reads.trial_balance(market, session.user)
     stuck = sorted(market.stuck.values(), key=lambda one: one.since_ms)
-    return page(request, "operator/home.html", health=queries.health(market), books=books, rounds=listed, stuck=stuck)
+    return page(request, "operator/home.html", health=reads.health(market), books=books, rounds=listed, stuck=stuck)
 
 
 @router.get("/rounds/{round_id}")
 def one_round(request: Request, round_id: RoundId, session: OperatorSession) -> Response:
     """One round, in counts and sums."""
-    found = queries.round_by_id(market_of(request), session.user, round_id)
+    found = reads.round_by_id(market_of(request), session.user, round_id)
     return page(request, "operator/round.html", round=found, fault="")
 
 
@@ -50,7 +50,7 @@ def take_step(request: Request, round_id: RoundId, step: str, session: OperatorS
     try:
         STEPS[step](market, session.user, round_id)
     except MarketError as refused:
-        found = queries.round_by_id(market, session.user, round_id)
+        found = reads.round_by_id(market, session.user, round_id)
         return page(request, "operator/round.html", status=refused.status, round=found, fault=str(refused))
     return RedirectResponse(f"/operator/rounds/{round_id}", status_code=303)
 
@@ -88,7 +88,7 @@ def invite(request: Request, session: OperatorSession, form: Form) -> Response:
     """Let someone in; the code is shown this once."""
     try:
         newcomer = NewUser.model_validate({"role": form.get("role"), "name": str(form.get("name", "")).strip()})
-        made = commands.register_user(market_of(request), session.user, newcomer, key_of(form))
+        made = round_steps.register_user(market_of(request), session.user, newcomer, key_of(form))
     except ValidationError:
         fault = "Give a name of 1 to 80 letters and choose a role."
         return _people_page(request, session.user, status=422, fault=fault)
@@ -101,15 +101,15 @@ def invite(request: Request, session: OperatorSession, form: Form) -> Response:
 def renew(request: Request, user_id: UserId, session: OperatorSession, form: Form) -> Response:
     """A fresh code for someone; the one before is void."""
     assert form is not None  # its CSRF token has been checked
-    made = commands.renew_code(market_of(request), session.user, user_id)
+    made = round_steps.renew_code(market_of(request), session.user, user_id)
     return _people_page(request, session.user, invitation=made)
 
 
 def _ledger(market: Market, user: User) -> dict[str, Any]:
     return {
-        "books": queries.trial_balance(market, user),
-        "payables": queries.payables(market, user),
-        "consumers": [one for one in queries.users_page(market, user, limit=200).items if one.role == "consumer"],
+        "books": reads.trial_balance(market, user),
+        "payables": reads.payables(market, user),
+        "consumers": [one for one in reads.users_page(market, user, limit=200).items if one.role == "consumer"],
     }
 
 
@@ -122,7 +122,7 @@ def _people_page(
     invitation: Invitation | None = None,
     fault: str = "",
 ) -> Response:
-    listed = queries.users_page(market_of(request), user, after=after)
+    listed = reads.users_page(market_of(request), user, after=after)
     values = {"people": listed, "base": str(request.base_url), "invitation": invitation, "fault": fault}
     return page(request, "operator/people.html", status=status, **values)
 

@@ -8,7 +8,7 @@ from typing import final
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from pdqs.market import access, queries
+from pdqs.market import access, reads
 from pdqs.market.context import Market
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, OwnerSession, PageRoute, RoundId, if_any, market_of
@@ -44,9 +44,9 @@ class Standing:
 def home(request: Request, session: OwnerSession, after: After = None) -> Response:
     """What waits for the owner, what she may bid in, and what she has earned."""
     market = market_of(request)
-    listed = queries.notices(market, session.user, after=after)
+    listed = reads.notices(market, session.user, after=after)
     standings = [_standing(market, session.user, notice) for notice in listed.items]
-    me = queries.me(market, session.user)
+    me = reads.me(market, session.user)
     return page(request, "owner/home.html", me=me, standings=standings, following=listed.next)
 
 
@@ -54,7 +54,7 @@ def home(request: Request, session: OwnerSession, after: After = None) -> Respon
 def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Response:
     """One round: bid, or look at the offer and report."""
     market = market_of(request)
-    standing = _standing(market, session.user, queries.notice(market, session.user, round_id))
+    standing = _standing(market, session.user, reads.notice(market, session.user, round_id))
     return page(request, "owner/round.html", standing=standing)
 
 
@@ -62,14 +62,14 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
 def stage(request: Request, round_id: RoundId, session: OwnerSession) -> Response:
     """The round's stage alone, for the page to notice when it changes."""
     market = market_of(request)
-    standing = _standing(market, session.user, queries.notice(market, session.user, round_id))
+    standing = _standing(market, session.user, reads.notice(market, session.user, round_id))
     return JSONResponse({"stage": standing.stage}, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/earnings")
 def earnings(request: Request, session: OwnerSession, after: After = None) -> Response:
     """Every payment."""
-    found = queries.statement(market_of(request), session.user, after=after)
+    found = reads.statement(market_of(request), session.user, after=after)
     return page(request, "owner/earnings.html", statement=found)
 
 
@@ -83,7 +83,7 @@ def privacy(request: Request, session: OwnerSession) -> Response:
 def _standing(market: Market, user: User, notice: RoundNotice) -> Standing:
     return Standing(
         notice=notice,
-        bid=if_any(lambda: queries.bid(market, user, notice.round_id)),
-        offer=if_any(lambda: queries.offer(market, user, notice.round_id)),
-        report=if_any(lambda: queries.report(market, user, notice.round_id)),
+        bid=if_any(lambda: reads.bid(market, user, notice.round_id)),
+        offer=if_any(lambda: reads.offer(market, user, notice.round_id)),
+        report=if_any(lambda: reads.report(market, user, notice.round_id)),
     )

@@ -9,9 +9,9 @@ from typing import Any, final
 
 from pydantic import ValidationError
 
-from pdqs.errors import InputError, PdqsError
-from pdqs.market.rounds import terms_of
-from pdqs.money import parse_money
+from pdqs.market.round_terms import terms_of
+from pdqs.model.errors import InputError, PdqsError
+from pdqs.model.money import parse_money
 from pdqs.protocol.market_messages import RoundPlan
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from pdqs import __version__
 from pdqs.market.pages import charts
 from pdqs.market.pages.session import market_of
-from pdqs.money import decimals_of, exact_money, money_text, short_money
+from pdqs.model.money import decimals_of, exact_money, money_text, short_money
 
 _HERE = Path(__file__).parent
 

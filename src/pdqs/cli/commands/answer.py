@@ -1,0 +1,55 @@
+"""pdqs answer: offers and reports in, an answer with an interval out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdqs.cli.options import TermsOptions, with_terms
+from pdqs.cli.shared_options import Json, Level
+from pdqs.cli.streams import Cluster, answer_stream, streamed
+
+
+@with_terms
+def run(
+    offers: Annotated[str, typer.Argument(help="The offers as pdqs clear wrote them: a file or a folder.")],
+    reports: Annotated[
+        str,
+        typer.Argument(help="A .csv or .parquet file with columns owner,report; or Parquet in the offers' order."),
+    ],
+    options: TermsOptions,
+    out: Annotated[
+        Path | None, typer.Option(help="Write what is now due (owner,paid) to a .csv or .parquet file, or folder.")
+    ] = None,
+    level: Level = 0.95,
+    cluster: Cluster = None,
+    as_json: Json = False,
+) -> None:
+    """Turn reports and offers into an answer with an interval.
+
+    An owner without a report, or with an empty one, has not reported.
+    """
+    import pdqs
+    from pdqs.cli.output import answer_data, output, terms_data
+    from pdqs.cli.saving import check_targets, save
+    from pdqs.tables import files, round_files
+
+    if streamed(offers, cluster, out) or streamed(reports, cluster, out):
+        answer_stream(offers, reports, options, out, cluster, level, as_json)
+        return
+    check_targets(out)
+    domain = options.terms(budget=0.0).question.domain
+    owners, offered = round_files.read_offers(Path(offers), domain)
+    terms = options.terms(budget=offered.spent)
+    arrived = round_files.read_reports(Path(reports), owners, domain)
+    answer = pdqs.answer(arrived, offered, terms, level=level)
+    if out is not None:
+        due = pdqs.settle(offered, arrived, terms)
+        save(out=out, table={"owner": owners, "paid": files.amounts(due.micros)})
+
+    to = output(as_json)
+    to.show(answer)
+    to.wrote(out)
+    to.finish({**terms_data(terms), "answer": answer_data(answer)})

@@ -1,0 +1,55 @@
+"""pdqs clear: bids in, offers out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdqs.cli.options import TermsOptions, with_terms
+from pdqs.cli.shared_options import Json, Level, Picture
+from pdqs.cli.streams import Cluster, clear_stream, streamed
+
+
+@with_terms
+def run(
+    bids: Annotated[
+        str,
+        typer.Argument(help="A .csv or .parquet file with columns owner,bid; or a folder, pattern or URI of Parquet."),
+    ],
+    options: TermsOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the offers (owner,bid,q,epsilon,payment) to a .csv or .parquet file, or folder."),
+    ] = None,
+    picture: Picture = None,
+    level: Level = 0.95,
+    cluster: Cluster = None,
+    as_json: Json = False,
+) -> None:
+    """Turn bids into offers."""
+    import pdqs
+    from pdqs.cli.output import offers_data, output, terms_data
+    from pdqs.cli.saving import check_targets, save
+    from pdqs.present import figures
+    from pdqs.tables import files, round_files
+
+    if streamed(bids, cluster, out):
+        clear_stream(bids, options.terms(), out, picture, cluster, level, as_json)
+        return
+    check_targets(out, picture)
+    terms = options.terms()
+    table = files.read_table(Path(bids), ("owner", "bid"), optional=("value",))
+    asked = table.bids(terms.bid_range)
+    with files.naming(Path(bids)):
+        offers = pdqs.clear(asked, terms)
+    result = {**terms_data(terms), **offers_data(offers, level)}
+    columns = round_files.offer_columns([str(owner) for owner in table.columns["owner"]], offers)
+    save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(offers, terms))
+
+    to = output(as_json)
+    to.show(offers)
+    to.first_rows(columns, "offers")
+    to.wrote(out, picture)
+    to.finish(result, columns if out is None else {}, "offers")

@@ -1,0 +1,116 @@
+"""``pdqs market``: operate and simulate a running market."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pdqs.cli.shared_options import Json
+
+if TYPE_CHECKING:
+    from pdqs.market.client import MarketClient
+    from pdqs.market.simulate import Simulated
+
+run = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Operate and simulate a running market.",
+)
+
+Database = Annotated[str, typer.Option(help="The market's database: sqlite:///FILE or postgresql://...")]
+
+
+@run.command()
+def simulate(
+    owners: Annotated[int, typer.Option(min=2, max=100_000, help="How many owners take part.")] = 500,
+    link: Annotated[
+        str, typer.Option(help="The one-time operator link of a running server; by default one is started for this.")
+    ] = "",
+    budget: Annotated[
+        float, typer.Option(min=0, max=1e6, help="What the consumer pays at most; 0: 0.3 an owner.")
+    ] = 0.0,
+    share: Annotated[float, typer.Option(min=0, max=1, help="The share of owners whose answer is 1.")] = 0.3,
+    bid_seconds: Annotated[int, typer.Option(min=0, help="How long bids are taken; 0: as needed.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of values and prices; coins are always the operating system's.")] = 1,
+    json: Json = False,
+) -> None:
+    """Run a whole round with real owners over HTTP, and show the answer beside the simulated truth."""
+    from pdqs.market.simulate import simulate as simulated
+
+    with _operator(link) as (address, operator):
+        found = simulated(
+            address,
+            operator,
+            owners=owners,
+            budget=budget or 0.3 * owners,
+            share=share,
+            bid_seconds=bid_seconds or None,
+            seed=seed,
+            say=lambda line: None if json else print(line, file=sys.stderr, flush=True),
+        )
+    print(_json(found) if json else found)
+
+
+@run.command()
+def operator(database: Database = "sqlite:///pdqs-market.db") -> None:
+    """Print a fresh one-time code for the operator, for whoever can reach the database."""
+    from pdqs.market import Market, Settings
+    from pdqs.market.round_steps import first_operator
+    from pdqs.market.store import migrate
+    from pdqs.market.store.database import open_store
+
+    store = open_store(database)
+    migrate.upgrade(store)
+    print(first_operator(Market(store=store, settings=Settings.from_environment())).code)
+    store.close()
+
+
+@run.command(name="migrate")
+def migrate_database(database: Database = "sqlite:///pdqs-market.db") -> None:
+    """Bring a database up to date; ``pdqs serve`` does so by itself."""
+    from pdqs.market.store import migrate
+    from pdqs.market.store.database import open_store
+
+    store = open_store(database)
+    print(f"The database is at revision {migrate.upgrade(store)}.")
+    store.close()
+
+
+def _json(found: Simulated) -> str:
+    import json
+
+    figures = found.answer.model_dump()
+    return json.dumps({**figures, "truth": found.truth, "covered": found.covered, "books_balance": found.books_balance})
+
+
+@contextmanager
+def _operator(link: str) -> Iterator[tuple[str, MarketClient]]:
+    """The operator of the server behind the link, or of one that lives as long as this command."""
+    from pdqs.market import Settings
+    from pdqs.market.client import MarketClient
+    from pdqs.market.http.app import create_app
+    from pdqs.market.http.serving import served
+    from pdqs.market.round_steps import first_operator
+    from pdqs.model.errors import InputError
+
+    if link:
+        address, found, code = link.partition("/enter?code=")
+        if not found:
+            raise InputError(f"--link must look like http://127.0.0.1:8000/enter?code=..., got {link!r}")
+        with MarketClient.enter(address, code) as client:
+            yield address, client
+        return
+    with tempfile.TemporaryDirectory(prefix="pdqs-market-") as directory:
+        settings = Settings(
+            database_url=f"sqlite:///{directory}/market.db", caller_rate=10_000.0, address_rate=10_000.0
+        )
+        app = create_app(settings)
+        with served(app) as address, MarketClient.enter(address, first_operator(app.state.market).code) as client:
+            yield address, client

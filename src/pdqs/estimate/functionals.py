@@ -1,0 +1,143 @@
+"""Statistics that are means: shares, cumulative shares, means of numbers.
+
+Each is the mean over owners of a g(value). With g' = g - centre, where ``centre`` is the mean of g over the domain, a
+random value contributes nothing on average, and E[g'(report_i)] = q_i g'(value_i): that is all an estimator needs.
+A functional gives sum_v H_v g'(v) and sum_v H_v g'(v)^2 for any histogram H over the values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+
+from pdqs.model.arrays import Floats
+
+
+class Functional(Protocol):
+    """One statistic, or one per value of the domain, as arrays."""
+
+    @property
+    def centre(self) -> Floats:
+        """The mean of g over the domain."""
+        ...
+
+    @property
+    def spread(self) -> Floats:
+        """The variance of g over the domain."""
+        ...
+
+    @property
+    def reach(self) -> tuple[Floats, Floats]:
+        """The least and the largest g."""
+        ...
+
+    @property
+    def shrinks_to(self) -> Floats:
+        """Where the shrunk estimator pulls."""
+        ...
+
+    def first(self, histogram: Floats) -> Floats:
+        """sum_v H_v g'(v)."""
+        ...
+
+    def second(self, histogram: Floats) -> Floats:
+        """sum_v H_v g'(v)^2."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The share of owners at each value: g(v) = 1[v = j] for every j."""
+
+    size: int
+
+    @property
+    def centre(self) -> Floats:
+        return np.full(self.size, 1.0 / self.size)
+
+    @property
+    def spread(self) -> Floats:
+        return self.centre * (1.0 - self.centre)
+
+    @property
+    def reach(self) -> tuple[Floats, Floats]:
+        return np.zeros(self.size), np.ones(self.size)
+
+    @property
+    def shrinks_to(self) -> Floats:
+        return self.centre
+
+    def first(self, histogram: Floats) -> Floats:
+        first: Floats = histogram - self.centre * histogram.sum()
+        return first
+
+    def second(self, histogram: Floats) -> Floats:
+        second: Floats = histogram * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        return second
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CumulativeShares:
+    """The share of owners at or below each value of an ordered domain: g(v) = 1[v <= j] for every j."""
+
+    size: int
+
+    @property
+    def centre(self) -> Floats:
+        return np.arange(1, self.size + 1) / self.size
+
+    @property
+    def spread(self) -> Floats:
+        return self.centre * (1.0 - self.centre)
+
+    @property
+    def reach(self) -> tuple[Floats, Floats]:
+        return np.zeros(self.size), np.ones(self.size)
+
+    @property
+    def shrinks_to(self) -> Floats:
+        return np.full(self.size, 0.5)
+
+    def first(self, histogram: Floats) -> Floats:
+        first: Floats = np.cumsum(histogram) - self.centre * histogram.sum()
+        return first
+
+    def second(self, histogram: Floats) -> Floats:
+        second: Floats = np.cumsum(histogram) * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        return second
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberMean:
+    """The mean of the owners' numbers: g(v) = the number that v stands for. Arrays of one."""
+
+    numbers: Floats
+
+    @property
+    def centre(self) -> Floats:
+        return np.array([self.numbers.mean()])
+
+    @property
+    def spread(self) -> Floats:
+        return np.array([self.numbers.var()])
+
+    @property
+    def reach(self) -> tuple[Floats, Floats]:
+        return np.array([self.numbers.min()]), np.array([self.numbers.max()])
+
+    @property
+    def shrinks_to(self) -> Floats:
+        return self.centre
+
+    def first(self, histogram: Floats) -> Floats:
+        first: Floats = np.dot(histogram, self.numbers - self.centre)[None]
+        return first
+
+    def second(self, histogram: Floats) -> Floats:
+        second: Floats = np.dot(histogram, (self.numbers - self.centre) ** 2)[None]
+        return second

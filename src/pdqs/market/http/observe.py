@@ -1,0 +1,139 @@
+"""What an operator sees of a running market: a JSON line a request, and counters. Never a bid, body or token."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import sys
+import threading
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pdqs.market.http.limits import send_problem
+from pdqs.protocol.problems import ProblemType
+
+LOGGER = logging.getLogger("pdqs.market")
+_EDGES = (0.005, 0.02, 0.1, 0.5, 2.0)
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self';"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_SECURITY = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+def log(event: str, **fields: str | float) -> None:
+    """One line of the log. Callers pass names, counts and times; there is nothing here that could hold a bid."""
+    if LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.info(json.dumps({"at_ms": time.time_ns() // 1_000_000, "event": event, **fields}))
+
+
+def where(fault: BaseException) -> str:
+    """The place a fault comes from. Its message is left out: it may quote what someone sent."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
+
+
+def log_to_stderr() -> None:
+    """Send the log to standard error, one bare JSON line each."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.handlers[:] = [handler]
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+
+
+@final
+class Metrics:
+    """Counters in the Prometheus text format."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: defaultdict[tuple[str, str, int], int] = defaultdict(int)
+        self._buckets = [0] * (len(_EDGES) + 1)
+        self._seconds = 0.0
+        self._advance_failures = 0
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        with self._lock:
+            self._requests[method, route, status] += 1
+            self._buckets[sum(seconds > edge for edge in _EDGES)] += 1
+            self._seconds += seconds
+
+    def count_stuck(self) -> None:
+        """Count one round that could not go on when its time had come."""
+        with self._lock:
+            self._advance_failures += 1
+
+    def lines(self) -> Iterator[str]:
+        """The counters as text."""
+        with self._lock:
+            requests, buckets, seconds = dict(self._requests), list(self._buckets), self._seconds
+            failures = self._advance_failures
+        yield "# TYPE pdqs_requests_total counter"
+        for (method, route, status), count in sorted(requests.items()):
+            yield f'pdqs_requests_total{{method="{method}",route="{route}",status="{status}"}} {count}'
+        yield "# TYPE pdqs_request_seconds histogram"
+        below = 0
+        for edge, inside in zip([*map(str, _EDGES), "+Inf"], buckets, strict=True):
+            below += inside
+            yield f'pdqs_request_seconds_bucket{{le="{edge}"}} {below}'
+        yield f"pdqs_request_seconds_sum {seconds:.6f}"
+        yield f"pdqs_request_seconds_count {below}"
+        yield "# TYPE pdqs_advance_failures_total counter"
+        yield f"pdqs_advance_failures_total {failures}"
+
+
+@final
+class Observer:
+    """ASGI middleware: an id, security headers, a log line and a count for every request."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status, answered = time.perf_counter(), 500, False
+        request_id = secrets.token_hex(8)
+
+        async def sending(message: Message) -> None:
+            nonlocal status, answered
+            if message["type"] == "http.response.start":
+                status, answered = message["status"], True
+                message["headers"] = [*message["headers"], *_SECURITY, (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as fault:
+            log("fault", id=request_id, kind=type(fault).__name__, where=where(fault))
+            if answered:
+                raise
+            detail = "the market has a fault; nothing was changed"
+            await send_problem(sending, 500, ProblemType.FAULT, "Internal Server Error", detail, [])
+        finally:
+            seconds = time.perf_counter() - started
+            # The template of the route, not the address asked for: an address could carry anything.
+            route = getattr(scope.get("route"), "path", "none")
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.count(method, route, status, seconds)
+            log("request", id=request_id, method=method, route=route, status=status, ms=round(1000 * seconds, 2))
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})

@@ -1,0 +1,240 @@
+"""``/v1``: each route is one command or query, with its messages. Docstrings are the API's own documentation."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from pdqs.market import access, reads, round_steps
+from pdqs.market.http.credentials import Calling
+from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
+from pdqs.protocol.market_messages import (
+    AnswerMessage,
+    Cursor,
+    Forecast,
+    ForecastRequest,
+    IdempotencyKey,
+    Invitation,
+    Me,
+    NewUser,
+    NoticePage,
+    PayablePage,
+    Redemption,
+    Round,
+    RoundPage,
+    RoundPlan,
+    RoundState,
+    Statement,
+    Token,
+    Transaction,
+    Transfer,
+    TrialBalance,
+    UserPage,
+)
+from pdqs.protocol.problems import PROBLEM_JSON, Problem
+
+_PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The request cannot be read", **_PROBLEM},
+    401: {"description": "The caller is not known", **_PROBLEM},
+    403: {"description": "The caller's role may not do this", **_PROBLEM},
+    404: {"description": "No such object, or not the caller's to see", **_PROBLEM},
+    409: {"description": "The state, the clock or an earlier request stands against it", **_PROBLEM},
+    413: {"description": "The body is too large", **_PROBLEM},
+    422: {"description": "The request is not valid", **_PROBLEM},
+    429: {"description": "Too many requests", **_PROBLEM},
+}
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS)
+
+RoundId = Annotated[Identifier, Path(description="The round's id")]
+UserId = Annotated[Identifier, Path(description="The user's id")]
+Key = Annotated[IdempotencyKey, Header(alias="Idempotency-Key", description="The same key makes the same thing, once")]
+After = Annotated[Cursor | None, Query(description="The 'next' of the page before")]
+Limit = Annotated[int, Query(ge=1, le=200, description="How many at most")]
+
+
+# The two requests that come by the thousand stand first, where they are found first, and cross into a worker thread
+# once; a plain `def` would cross again to check its answer.
+
+
+@router.put("/rounds/{round_id}/bid", tags=["owners"])
+async def put_bid(round_id: RoundId, bid: Bid, caller: Calling) -> BidReceipt:
+    """Bid. One to a round; the same again is the same bid (owner)."""
+    return await run_in_threadpool(lambda: round_steps.place_bid(caller.market, caller.user(), round_id, bid))
+
+
+@router.put("/rounds/{round_id}/report", tags=["owners"])
+async def put_report(round_id: RoundId, report: Report, caller: Calling) -> ReportReceipt:
+    """Report. The same bytes again get the same receipt (owner)."""
+    return await run_in_threadpool(lambda: round_steps.submit_report(caller.market, caller.user(), round_id, report))
+
+
+@router.post("/tokens", tags=["people"])
+def redeem_code(redemption: Redemption, request: Request) -> Token:
+    """Exchange a one-time code for a bearer token."""
+    return access.redeem_for_token(request.app.state.market, redemption.code)
+
+
+@router.get("/me", tags=["people"])
+def get_me(caller: Calling) -> Me:
+    """Who am I, and what is my balance?"""
+    return reads.me(caller.market, caller.user())
+
+
+@router.post("/users", tags=["people"])
+def post_user(new: NewUser, key: Key, caller: Calling) -> Invitation:
+    """Let someone in (operator)."""
+    return round_steps.register_user(caller.market, caller.user(), new, key)
+
+
+@router.get("/users", tags=["people"])
+def get_users(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> UserPage:
+    """Everyone, newest first (operator)."""
+    return reads.users_page(caller.market, caller.user(), after, limit)
+
+
+@router.post("/users/{user_id}/code", tags=["people"])
+def post_code(user_id: UserId, caller: Calling) -> Invitation:
+    """A fresh one-time code, for oneself or (operator) for anyone."""
+    return round_steps.renew_code(caller.market, caller.user(), user_id)
+
+
+@router.get("/statement", tags=["money"])
+def get_statement(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> Statement:
+    """The caller's own postings, newest first."""
+    return reads.statement(caller.market, caller.user(), after, limit)
+
+
+@router.post("/deposits", tags=["money"])
+def post_deposit(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
+    """Money from outside onto a consumer's balance (operator)."""
+    return round_steps.deposit(caller.market, caller.user(), transfer, key)
+
+
+@router.post("/payouts", tags=["money"])
+def post_payout(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
+    """Enter that a balance was paid out (operator)."""
+    return round_steps.pay_out(caller.market, caller.user(), transfer, key)
+
+
+@router.get("/payables", tags=["money"])
+def get_payables(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> PayablePage:
+    """Owners with money to come (operator)."""
+    return reads.payables(caller.market, caller.user(), after, limit)
+
+
+@router.get("/payables.csv", tags=["money"], response_class=Response, responses={200: {"content": {"text/csv": {}}}})
+def get_payables_file(caller: Calling) -> Response:
+    """All owners with money to come, as a CSV file (operator)."""
+    actor, text = caller.user(), io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(["user_id", "name", "balance_micros"])
+    page = reads.payables(caller.market, actor, None, 1000)
+    while page.items:
+        # A name that starts like a formula must not run in a spreadsheet.
+        lines.writerows([[p.user_id, _harmless(p.name), p.balance_micros] for p in page.items])
+        if page.next is None:
+            break
+        page = reads.payables(caller.market, actor, page.next, 1000)
+    return Response(text.getvalue(), media_type="text/csv")
+
+
+def _harmless(name: str) -> str:
+    return f"'{name}" if name[0] in "=+-@" else name
+
+
+@router.get("/trial-balance", tags=["money"])
+def get_trial_balance(caller: Calling) -> TrialBalance:
+    """The books, added up anew (operator)."""
+    return reads.trial_balance(caller.market, caller.user())
+
+
+@router.post("/forecast", tags=["rounds"])
+def post_forecast(forecast: ForecastRequest, caller: Calling) -> Forecast:
+    """What would this plan buy? (consumer, operator)"""
+    return reads.forecast(caller.user(), forecast)
+
+
+@router.post("/rounds", tags=["rounds"])
+def post_round(plan: RoundPlan, key: Key, caller: Calling) -> Round:
+    """Draft a round (consumer)."""
+    return round_steps.draft_round(caller.market, caller.user(), plan, key)
+
+
+@router.get("/rounds", tags=["rounds"])
+def get_rounds(
+    caller: Calling, state: RoundState | None = None, after: After = None, limit: Limit = reads.LIMIT
+) -> RoundPage:
+    """A consumer's rounds, or all (operator), newest first."""
+    return reads.rounds_page(caller.market, caller.user(), state, after, limit)
+
+
+@router.get("/rounds/{round_id}", tags=["rounds"])
+def get_round(round_id: RoundId, caller: Calling) -> Round:
+    """One round (its consumer, operator)."""
+    return reads.round_by_id(caller.market, caller.user(), round_id)
+
+
+@router.post("/rounds/{round_id}/open", tags=["rounds"])
+def open_round(round_id: RoundId, caller: Calling) -> Round:
+    """Put the budget in escrow, freeze the terms and take bids (its consumer)."""
+    return round_steps.open_round(caller.market, caller.user(), round_id)
+
+
+@router.post("/rounds/{round_id}/clear", tags=["rounds"])
+def clear_round(round_id: RoundId, caller: Calling) -> Round:
+    """Turn the bids into offers, once bids are closed (its consumer, operator)."""
+    return round_steps.clear_round(caller.market, caller.user(), round_id)
+
+
+@router.post("/rounds/{round_id}/settle", tags=["rounds"])
+def settle_round(round_id: RoundId, caller: Calling) -> Round:
+    """Answer, pay and give back the rest, once reports are in or closed (its consumer, operator)."""
+    return round_steps.settle_round(caller.market, caller.user(), round_id)
+
+
+@router.post("/rounds/{round_id}/cancel", tags=["rounds"])
+def cancel_round(round_id: RoundId, caller: Calling) -> Round:
+    """Call the round off before it is cleared (its consumer, operator)."""
+    return round_steps.cancel_round(caller.market, caller.user(), round_id)
+
+
+@router.get("/rounds/{round_id}/answer", tags=["rounds"])
+def get_answer(round_id: RoundId, caller: Calling) -> AnswerMessage:
+    """What the round found (its consumer, operator)."""
+    return reads.answer(caller.market, caller.user(), round_id)
+
+
+@router.get("/notices", tags=["owners"])
+def get_notices(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> NoticePage:
+    """Rounds to bid in, and those bid in (owner)."""
+    return reads.notices(caller.market, caller.user(), after, limit)
+
+
+@router.get("/notices/{round_id}", tags=["owners"])
+def get_notice(round_id: RoundId, caller: Calling) -> RoundNotice:
+    """One round as owners see it (owner)."""
+    return reads.notice(caller.market, caller.user(), round_id)
+
+
+@router.get("/rounds/{round_id}/bid", tags=["owners"])
+def get_bid(round_id: RoundId, caller: Calling) -> BidReceipt:
+    """The caller's own bid (owner)."""
+    return reads.bid(caller.market, caller.user(), round_id)
+
+
+@router.get("/rounds/{round_id}/offer", tags=["owners"])
+def get_offer(round_id: RoundId, caller: Calling) -> Offer:
+    """The caller's own offer (owner)."""
+    return reads.offer(caller.market, caller.user(), round_id)
+
+
+@router.get("/rounds/{round_id}/report", tags=["owners"])
+def get_report(round_id: RoundId, caller: Calling) -> ReportReceipt:
+    """The caller's own report (owner)."""
+    return reads.report(caller.market, caller.user(), round_id)

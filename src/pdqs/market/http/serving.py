@@ -1,0 +1,66 @@
+"""Serving an app over a real socket: for ``pdqs serve``, and in a thread for simulations and tests."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from pdqs.model.errors import FileError
+
+_GRACE_SECONDS = 20
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A bound socket, so that the address is known (and refused, if taken) before anything starts; port 0 is any."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as fault:
+        bound.close()
+        raise FileError(f"cannot listen on {host} port {port}: {fault.strerror or fault}") from None
+    return bound
+
+
+def address_of(bound: socket.socket) -> str:
+    """The address people type."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def server_of(app: FastAPI) -> uvicorn.Server:
+    """A server that finishes the requests in hand when told to stop, and writes no log of its own."""
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        lifespan="on",
+    )
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def served(app: FastAPI, host: str = "127.0.0.1") -> Iterator[str]:
+    """Serve in a thread on a free port; gives the address."""
+    bound = listening_socket(host, 0)
+    server = server_of(app)
+    ready = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="pdqs-server")
+    ready.start()
+    try:
+        while not server.started and ready.is_alive():
+            ready.join(0.01)
+        if not server.started:
+            raise FileError("the server did not start")
+        yield address_of(bound)
+    finally:
+        server.should_exit = True
+        ready.join()
+        bound.close()

@@ -1,0 +1,270 @@
+"""What parties may look at. Nothing here changes anything, and nobody sees what is another's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+from sqlalchemy import Connection, Select, and_, or_, select
+
+from pdqs import __version__
+from pdqs.market import access, ledger
+from pdqs.market.bidding import bid_receipt, report_receipt
+from pdqs.market.context import Market
+from pdqs.market.round_terms import terms_of
+from pdqs.market.store import migrate
+from pdqs.market.store.schema import accounts, bids, offers, postings, reports, rounds, transactions, users
+from pdqs.market.views import notice_message, offer_message, round_messages, visible_round
+from pdqs.model.errors import PdqsError
+from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.planning.forecasts import plan
+from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
+from pdqs.protocol.market_messages import (
+    AnswerMessage,
+    Forecast,
+    ForecastPoint,
+    ForecastRequest,
+    Health,
+    Me,
+    NoticePage,
+    Payable,
+    PayablePage,
+    Posting,
+    Round,
+    RoundPage,
+    RoundState,
+    Statement,
+    TrialBalance,
+    User,
+    UserPage,
+)
+from pdqs.protocol.problems import NotFoundError, ProblemType, UnprocessableError
+
+LIMIT = 50
+
+
+def me(market: Market, actor: User) -> Me:
+    """The caller and her balance."""
+    with market.store.read() as connection:
+        return Me(user=actor, balance_micros=ledger.balance(connection, _account(actor)))
+
+
+def statement(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> Statement:
+    """The caller's postings, newest first."""
+    account = _account(actor)
+    listed = (
+        select(transactions, postings.c.account, postings.c.amount_micros)
+        .join(postings, postings.c.transaction_id == transactions.c.transaction_id)
+        .where(postings.c.account == account)
+    )
+    with market.store.read() as connection:
+        rows, following = _newest_first(
+            connection, listed, transactions.c.at_ms, transactions.c.transaction_id, after, limit
+        )
+        items = [
+            Posting(
+                transaction_id=row.transaction_id,
+                kind=row.kind,
+                account=row.account,
+                amount_micros=row.amount_micros,
+                at_ms=row.at_ms,
+                round_id=row.round_id,
+            )
+            for row in rows
+        ]
+        return Statement(balance_micros=ledger.balance(connection, account), items=items, next=following)
+
+
+def rounds_page(
+    market: Market, actor: User, state: RoundState | None = None, after: str | None = None, limit: int = LIMIT
+) -> RoundPage:
+    """A consumer's own rounds, or all of them for an operator, newest first."""
+    access.require(actor, "consumer", "operator")
+    listed = select(rounds)
+    if actor.role == "consumer":
+        listed = listed.where(rounds.c.consumer_id == actor.user_id)
+    if state is not None:
+        listed = listed.where(rounds.c.state == state)
+    with market.store.read() as connection:
+        rows, following = _newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
+        return RoundPage(items=round_messages(connection, rows), next=following)
+
+
+def round_by_id(market: Market, actor: User, round_id: str) -> Round:
+    """One round."""
+    access.require(actor, "consumer", "operator")
+    with market.store.read() as connection:
+        return round_messages(connection, [visible_round(connection, actor, round_id)])[0]
+
+
+def answer(market: Market, actor: User, round_id: str) -> AnswerMessage:
+    """What a settled round found."""
+    access.require(actor, "consumer", "operator")
+    with market.store.read() as connection:
+        row = visible_round(connection, actor, round_id)
+    if row.answer is None:
+        raise NotFoundError(ProblemType.NO_ANSWER, f"round {round_id} is {row.state}: there is no answer yet")
+    return AnswerMessage.model_validate_json(row.answer)
+
+
+def notices(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> NoticePage:
+    """Rounds that are open for bids, and those the owner has bid in, newest first."""
+    access.require(actor, "owner")
+    mine = select(bids.c.round_id).where(bids.c.owner_id == actor.user_id)
+    open_now = and_(rounds.c.state == "open", rounds.c.bids_close_at_ms > market.clock())
+    listed = select(rounds).where(rounds.c.terms_hash.is_not(None), or_(open_now, rounds.c.round_id.in_(mine)))
+    with market.store.read() as connection:
+        rows, following = _newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
+    return NoticePage(items=[notice_message(row) for row in rows], next=following)
+
+
+def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
+    """One round as owners see it; drafts are nobody's business."""
+    access.require(actor, "owner")
+    with market.store.read() as connection:
+        shown = select(rounds).where(rounds.c.round_id == round_id, rounds.c.terms_hash.is_not(None))
+        row = connection.execute(shown).one_or_none()
+    if row is None:
+        raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
+    return notice_message(row)
+
+
+def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
+    """The owner's own bid."""
+    row = _own(market, actor, round_id, select(bids, rounds.c.terms_hash).join(rounds), bids.c, "bid")
+    return bid_receipt(round_id, row.terms_hash, row.bid_micros, row.placed_at_ms)
+
+
+def offer(market: Market, actor: User, round_id: str) -> Offer:
+    """The owner's own offer."""
+    listed = select(offers, rounds.c.terms_hash, rounds.c.plan, rounds.c.reports_close_at_ms).join(
+        rounds, rounds.c.round_id == offers.c.round_id
+    )
+    return offer_message(_own(market, actor, round_id, listed, offers.c, "offer"))
+
+
+def report(market: Market, actor: User, round_id: str) -> ReportReceipt:
+    """The owner's own report."""
+    listed = (
+        select(reports, offers.c.payment_micros, rounds.c.terms_hash)
+        .join(offers, and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id))
+        .join(rounds, rounds.c.round_id == reports.c.round_id)
+    )
+    row = _own(market, actor, round_id, listed, reports.c, "report")
+    return report_receipt(row, row.code, row.received_at_ms, row.payment_micros)
+
+
+def users_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> UserPage:
+    """Everyone, newest first."""
+    access.require(actor, "operator")
+    with market.store.read() as connection:
+        rows, following = _newest_first(connection, select(users), users.c.created_at_ms, users.c.user_id, after, limit)
+    return UserPage(items=[access.user_from(row) for row in rows], next=following)
+
+
+def payables(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> PayablePage:
+    """Owners with money to come, by account."""
+    access.require(actor, "operator")
+    listed = (
+        select(users.c.user_id, users.c.name, accounts.c.balance_micros)
+        .join(accounts, accounts.c.account == "owner:" + users.c.user_id)
+        .where(accounts.c.kind == "owner", accounts.c.balance_micros > 0, users.c.user_id > (after or ""))
+        .order_by(users.c.user_id)
+        .limit(limit + 1)
+    )
+    with market.store.read() as connection:
+        rows = connection.execute(listed).all()
+    items = [Payable(user_id=row.user_id, name=row.name, balance_micros=row.balance_micros) for row in rows[:limit]]
+    return PayablePage(items=items, next=items[-1].user_id if len(rows) > limit else None)
+
+
+def trial_balance(market: Market, actor: User) -> TrialBalance:
+    """The books."""
+    access.require(actor, "operator")
+    with market.store.read() as connection:
+        return ledger.trial_balance(connection)
+
+
+def forecast(actor: User, request: ForecastRequest) -> Forecast:
+    """What a plan would buy from so many owners, and precision against budget around it."""
+    access.require(actor, "consumer", "operator")
+    try:
+        terms = terms_of(request.plan)
+        budgets = [terms.budget * float(factor) for factor in np.geomspace(0.1, 10.0, 9)]
+        found = [plan(terms, owners=request.owners, budget=budget) for budget in budgets]
+    except PdqsError as fault:
+        raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
+    here = found[len(found) // 2]
+    assert math.isclose(here.budget, terms.budget), "the middle of the curve is the plan itself"
+    points = [
+        ForecastPoint(budget_micros=round(each.budget * MICROS_PER_UNIT), half_width=_finite(each.half_width))
+        for each in found
+    ]
+    return Forecast(
+        half_width=_finite(here.half_width),
+        bought_share=here.bought_share,
+        mean_epsilon=here.mean_epsilon,
+        curve=points,
+    )
+
+
+def health(market: Market) -> Health:
+    """Whether the database answers, and how far it has been migrated."""
+    with market.store.read() as connection:
+        migration = migrate.current(connection)
+    return Health(
+        status="ok",
+        version=__version__,
+        database="sqlite" if market.store.dialect == "sqlite" else "postgresql",
+        migration=migration,
+    )
+
+
+def _account(actor: User) -> str:
+    return ledger.account_of("owner" if actor.role == "owner" else "consumer", actor.user_id)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+_MISSING = {"bid": ProblemType.NO_BID, "offer": ProblemType.NO_OFFER, "report": ProblemType.NO_REPORT}
+
+
+def _own(
+    market: Market,
+    actor: User,
+    round_id: str,
+    listed: Select[Any],
+    columns: Any,
+    what: Literal["bid", "offer", "report"],
+) -> Any:
+    """The caller's own row in a round; the same answer whether there is none or the round is not there."""
+    access.require(actor, "owner")
+    mine = listed.where(columns.round_id == round_id, columns.owner_id == actor.user_id)
+    with market.store.read() as connection:
+        row = connection.execute(mine).one_or_none()
+    if row is None:
+        raise NotFoundError(_MISSING[what], f"you have no {what} in round {round_id}")
+    return row
+
+
+def _newest_first(
+    connection: Connection, listed: Select[Any], at: Any, identifier: Any, after: str | None, limit: int
+) -> tuple[list[Any], str | None]:
+    """One page of a list, and the cursor of the next: the time and id of the last row shown."""
+    if after is not None:
+        listed = listed.where(_before(at, identifier, after))
+    rows = list(connection.execute(listed.order_by(at.desc(), identifier.desc()).limit(limit + 1)))
+    if len(rows) <= limit:
+        return rows, None
+    last = rows[limit - 1]
+    return rows[:limit], f"{getattr(last, at.name)}.{getattr(last, identifier.name)}"
+
+
+def _before(at: Any, identifier: Any, after: str) -> Any:
+    time, _, name = after.partition(".")
+    if not time.isdigit() or len(time) > 15 or not name:
+        raise UnprocessableError(ProblemType.BAD_CURSOR, "'after' must be the 'next' of the page before")
+    return or_(at < int(time), and_(at == int(time), identifier < name))

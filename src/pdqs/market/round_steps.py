@@ -1,0 +1,271 @@
+"""What parties do to rounds. Each command is one transaction: it happens wholly or not at all, and once.
+
+    draft ──open──► open ──clear──► reporting ──settle──► settled;   draft or open ──cancel──► cancelled
+
+Every command takes the row of its round under lock before it looks at state or clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+
+from pdqs.market import access, ledger
+from pdqs.market.bidding import place_bid, submit_report
+from pdqs.market.context import Market, Stuck
+from pdqs.market.http.observe import where
+from pdqs.market.idempotency import derived_id, refuse_other_body
+from pdqs.market.people import first_operator, register_user, renew_code
+from pdqs.market.round_terms import frozen, numerators_of, offers_for, outcome_of, terms_of
+from pdqs.market.store.schema import bids, offers, reports, rounds
+from pdqs.market.store.sql import insert_many, insert_new
+from pdqs.market.transfers import deposit, pay_out
+from pdqs.market.views import plan_of, round_message, visible_round
+from pdqs.model.errors import InvariantError, PdqsError, ensure
+from pdqs.planning.forecasts import forecast_half_width
+from pdqs.protocol.market_messages import Round, RoundPlan, User
+from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
+from pdqs.rounds.offers import Offers
+
+__all__ = [
+    "advance_due",
+    "cancel_round",
+    "clear_round",
+    "deposit",
+    "draft_round",
+    "first_operator",
+    "open_round",
+    "pay_out",
+    "place_bid",
+    "register_user",
+    "renew_code",
+    "settle_round",
+    "submit_report",
+]
+
+THE_CLOCK = User(user_id=f"u_{'0' * 24}", role="operator", name="the clock", created_at_ms=0)
+"""Who clears and settles when a deadline passes."""
+
+
+def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round:
+    """Keep a plan, checked. Nothing is promised yet and no money moves."""
+    access.require(actor, "consumer")
+    try:
+        terms_of(plan)
+    except PdqsError as fault:
+        raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
+    row = {
+        "round_id": derived_id("r", actor, key),
+        "consumer_id": actor.user_id,
+        "state": "draft",
+        "plan": plan.model_dump_json(),
+        "created_at_ms": market.clock(),
+    }
+    with market.store.write() as connection:
+        insert_new(connection, rounds, row)
+        refuse_other_body(visible_round(connection, actor, str(row["round_id"])).plan == row["plan"])
+        return round_message(connection, str(row["round_id"]))
+
+
+def open_round(market: Market, actor: User, round_id: str) -> Round:
+    """Put the budget in escrow, freeze and hash the terms, and let owners bid."""
+    access.require(actor, "consumer")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state == "cancelled":
+            raise ConflictError(ProblemType.CANCELLED, "this round was cancelled")
+        if row.state == "draft":
+            now, plan = market.clock(), plan_of(row)
+            closes = now + 1000 * plan.bid_seconds
+            terms = frozen(round_id, plan, closes)
+            amounts = {
+                ledger.account_of("consumer", row.consumer_id): -plan.budget_micros,
+                ledger.account_of("escrow", round_id): plan.budget_micros,
+            }
+            _post(connection, "escrow", round_id, now, amounts)
+            figures = {"terms": terms.document, "terms_hash": terms.hash, "opened_at_ms": now}
+            _change(connection, round_id, state="open", bids_close_at_ms=closes, **figures)
+        return round_message(connection, round_id)
+
+
+def clear_round(market: Market, actor: User, round_id: str) -> Round:
+    """Turn the frozen bids into offers; with too few of them, cancel and give the escrow back."""
+    access.require(actor, "consumer", "operator")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state == "draft":
+            raise ConflictError(ProblemType.NOT_OPEN, "this round has not been opened")
+        if row.state == "open":
+            now = market.clock()
+            if now < row.bids_close_at_ms:
+                raise ConflictError(ProblemType.TOO_EARLY, f"bids close at {row.bids_close_at_ms} and it is {now}")
+            _clear(connection, row, now)
+        return round_message(connection, round_id)
+
+
+def settle_round(market: Market, actor: User, round_id: str) -> Round:
+    """Answer, pay everyone whose report came, and give back what is left: all in one transaction."""
+    access.require(actor, "consumer", "operator")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state in ("draft", "open", "cancelled"):
+            raise ConflictError(ProblemType.NOT_CLEARED, f"this round is {row.state}: there is nothing to settle")
+        if row.state == "reporting":
+            now = market.clock()
+            if now < row.reports_close_at_ms and _count(connection, round_id) < row.offers:
+                raise ConflictError(
+                    ProblemType.TOO_EARLY, f"reports close at {row.reports_close_at_ms} and it is {now}"
+                )
+            _settle(connection, row, now)
+        return round_message(connection, round_id)
+
+
+def cancel_round(market: Market, actor: User, round_id: str) -> Round:
+    """Call a round off before it is cleared; the escrow goes back."""
+    access.require(actor, "consumer", "operator")
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state in ("reporting", "settled"):
+            raise ConflictError(
+                ProblemType.TOO_LATE, "a cleared round cannot be cancelled: owners may have reported already"
+            )
+        if row.state != "cancelled":
+            who = "its consumer" if actor.role == "consumer" else "the operator"
+            _cancel(connection, row, market.clock(), f"cancelled by {who}")
+        return round_message(connection, round_id)
+
+
+def advance_due(market: Market) -> list[str]:
+    """Clear and settle every round whose time has come; the ids of those that moved.
+
+    Each on its own: one that cannot go on is noted in ``market.stuck`` with the reason, and does not stop the others.
+    """
+    moved, stuck = [], {}
+    for step, round_id in _due(market):
+        try:
+            step(market, THE_CLOCK, round_id)
+            moved.append(round_id)
+        except Exception as fault:  # whatever it is, the other rounds' deadlines are kept
+            stuck[round_id] = _stuck(market, round_id, fault)
+    for mended in market.stuck.keys() - stuck.keys():
+        market.stuck.pop(mended, None)
+    market.stuck.update(stuck)
+    return moved
+
+
+def _due(market: Market) -> list[tuple[Callable[[Market, User, str], Round], str]]:
+    """Rounds whose time has come, each with what is to be done."""
+    now = market.clock()
+    with market.store.read() as connection:
+        to_clear = connection.scalars(
+            select(rounds.c.round_id).where(rounds.c.state == "open", rounds.c.bids_close_at_ms <= now)
+        ).all()
+        reporting = connection.execute(select(rounds).where(rounds.c.state == "reporting")).all()
+        to_settle = [
+            row.round_id
+            for row in reporting
+            if row.reports_close_at_ms <= now or _count(connection, row.round_id) >= row.offers
+        ]
+    return [*((clear_round, found) for found in to_clear), *((settle_round, found) for found in to_settle)]
+
+
+def _stuck(market: Market, round_id: str, fault: Exception) -> Stuck:
+    known = market.stuck.get(round_id)
+    # Messages of these two are written for people and quote nobody; any other may hold what someone sent.
+    said = isinstance(fault, (InvariantError, MarketError))
+    return Stuck(
+        round_id=round_id,
+        since_ms=known.since_ms if known else market.clock(),
+        reason=str(fault) if said else "the software failed; the log has the place, beside this round's id",
+        kind=type(fault).__name__,
+        where=where(fault),
+    )
+
+
+def _clear(connection: Connection, row: Any, now: int) -> None:
+    round_id, plan = row.round_id, plan_of(row)
+    terms = terms_of(plan)
+    # The software may have changed since the round was opened; what was promised may not.
+    same = frozen(round_id, plan, row.bids_close_at_ms).hash == row.terms_hash
+    ensure(same, "the terms, as this version reads them, are not those frozen when the round was opened")
+    own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id).order_by(bids.c.owner_id)
+    frozen_bids = connection.execute(own).all()
+    if len(frozen_bids) < plan.minimum_owners:
+        few = f"{len(frozen_bids)} owners bid, and the round needs {plan.minimum_owners}"
+        _cancel(connection, row, now, few)
+        return
+    made = offers_for([bid.bid_micros for bid in frozen_bids], terms)
+    insert_many(connection, offers, _offer_rows(round_id, [bid.owner_id for bid in frozen_bids], made))
+    half_width = forecast_half_width(made)
+    _change(
+        connection,
+        round_id,
+        state="reporting",
+        reports_close_at_ms=now + 1000 * plan.report_seconds,
+        offers=made.bought,
+        committed_micros=made.spent_micros,
+        forecast_half_width=half_width if half_width < float("inf") else None,
+    )
+
+
+def _offer_rows(round_id: str, owner_ids: list[str], made: Offers) -> list[dict[str, Any]]:
+    ensure(made.spent_micros <= made.budget_micros, "the offers add up to more than the budget")
+    numerators, payments = numerators_of(made).tolist(), made.payment_micros.tolist()
+    return [
+        {"round_id": round_id, "owner_id": owner_id, "q_numerator": numerator, "payment_micros": payment}
+        for owner_id, numerator, payment in zip(owner_ids, numerators, payments, strict=True)
+    ]
+
+
+def _settle(connection: Connection, row: Any, now: int) -> None:
+    plan = plan_of(row)
+    theirs = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
+    lines = connection.execute(
+        select(offers.c.owner_id, offers.c.q_numerator, offers.c.payment_micros, reports.c.code)
+        .select_from(offers.outerjoin(reports, theirs))
+        .where(offers.c.round_id == row.round_id)
+        .order_by(offers.c.owner_id)
+    ).all()
+    outcome = outcome_of(
+        row.round_id,
+        row.terms_hash,
+        terms_of(plan),
+        q_numerators=[line.q_numerator for line in lines],
+        payment_micros=[line.payment_micros for line in lines],
+        codes=[line.code for line in lines],
+    )
+    payments = zip(lines, outcome.payment_micros.tolist(), strict=True)
+    amounts = {ledger.account_of("owner", line.owner_id): payment for line, payment in payments}
+    amounts[ledger.account_of("consumer", row.consumer_id)] = outcome.answer.returned_micros
+    amounts[ledger.account_of("escrow", row.round_id)] = -plan.budget_micros
+    _post(connection, "settlement", row.round_id, now, amounts)
+    figures = {"paid_micros": outcome.answer.paid_micros, "answer": outcome.answer.model_dump_json()}
+    _change(connection, row.round_id, state="settled", ended_at_ms=now, **figures)
+
+
+def _cancel(connection: Connection, row: Any, now: int, reason: str) -> None:
+    held = ledger.balance(connection, ledger.account_of("escrow", row.round_id))
+    if held:
+        amounts = {
+            ledger.account_of("escrow", row.round_id): -held,
+            ledger.account_of("consumer", row.consumer_id): held,
+        }
+        _post(connection, "return", row.round_id, now, amounts)
+    _change(connection, row.round_id, state="cancelled", ended_at_ms=now, reason=reason)
+
+
+def _post(connection: Connection, kind: ledger.Kind, round_id: str, now: int, amounts: dict[str, int]) -> None:
+    entry = ledger.Entry(transaction_id=f"{kind}:{round_id}", kind=kind, at_ms=now, amounts=amounts, round_id=round_id)
+    before = f"transaction {entry.transaction_id} was entered before, but the round's state says it was not"
+    ensure(ledger.post(connection, entry), before)
+
+
+def _change(connection: Connection, round_id: str, **values: Any) -> None:
+    connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(**values))
+
+
+def _count(connection: Connection, round_id: str) -> int:
+    counted = select(func.count()).select_from(reports).where(reports.c.round_id == round_id)
+    return int(connection.scalar(counted) or 0)

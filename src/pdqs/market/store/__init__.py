@@ -1,0 +1,1 @@
+"""Where the market's state lives: one database, its tables, its migrations."""

@@ -1,0 +1,114 @@
+"""One database behind two doors: ``read`` for looking, ``write`` for a transaction that happens wholly or not at all.
+
+SQLite runs in WAL mode with every commit on the disk before it is acknowledged (synchronous=FULL) and one writer at a
+time in this process, so that waiting is fair; PostgreSQL keeps its own order, with rows locked by the commands.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import QueuePool
+
+from pdqs.model.errors import FileError
+
+_BUSY_SECONDS = 30
+
+
+@final
+class Store:
+    """A database, open. Make one with :func:`open_store`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.dialect = engine.dialect.name
+        self._writing = threading.Lock()
+        self._write_engine = engine.execution_options(pdqs_begins="BEGIN IMMEDIATE")
+        self._look_engine = engine.execution_options(pdqs_begins="", **_unwrapped(engine.dialect.name))
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that sees one state of the database."""
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def look(self) -> Iterator[Connection]:
+        """A connection for one statement: without a transaction around it there is less to say to the database."""
+        with self._look_engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction: committed when the block ends well, undone when it raises."""
+        if self.dialect != "sqlite":
+            with self._write_engine.begin() as connection:
+                yield connection
+            return
+        with self._writing, self._write_engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Let go of every connection; SQLite folds its log into the file when the last one goes."""
+        self.engine.dispose()
+
+
+def _unwrapped(dialect: str) -> dict[str, Any]:
+    """What makes a driver send a statement without a transaction around it; SQLite's begins none as it is."""
+    return {} if dialect == "sqlite" else {"isolation_level": "AUTOCOMMIT"}
+
+
+def open_store(url: str, *, pool_size: int = 48) -> Store:
+    """Open the database at an SQLAlchemy URL; bring it up to date with :func:`pdqs.market.store.migrate.upgrade`."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise FileError(
+            f"database {url!r} is not a URL such as sqlite:///market.db or postgresql://host/name"
+        ) from None
+    if parsed.drivername in ("postgresql", "postgres"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise FileError(f"database {parsed.get_backend_name()!r} is not served: use sqlite or postgresql")
+    if parsed.get_backend_name() == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise FileError(
+                "a market needs a SQLite file, e.g. sqlite:///market.db: memory does not outlive the process"
+            )
+        if not Path(parsed.database).absolute().parent.is_dir():
+            raise FileError(f"database {parsed.database!r}: its directory does not exist")
+    engine = create_engine(
+        parsed, poolclass=QueuePool, pool_size=pool_size, max_overflow=16, pool_timeout=60, hide_parameters=True
+    )
+    if engine.dialect.name == "sqlite":
+        _make_careful(engine)
+    return Store(engine)
+
+
+def _make_careful(engine: Engine) -> None:
+    """SQLite as we want it: transactions begun by us, durable commits, foreign keys kept."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver begins no transaction of its own
+        for pragma in (
+            f"busy_timeout={_BUSY_SECONDS * 1000}",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            "trusted_schema=OFF",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        # A transaction that will write says so at once: a reader that turned into a writer could find itself outdated.
+        how = connection.get_execution_options().get("pdqs_begins", "BEGIN")
+        if how:
+            connection.exec_driver_sql(how)

@@ -1,0 +1,62 @@
+"""Columns of data from outside, parsed once at the edge: lists, NumPy, pandas, polars and arrow alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdqs.model.arrays import Column, Floats
+from pdqs.model.errors import InputError, RowError
+
+
+def floats(values: Column, *, column: str) -> Floats:
+    """A column as finite float64, or an :class:`InputError` that names the first bad row.
+
+    >>> floats([0.5, 1], column="bid").tolist()
+    [0.5, 1.0]
+    >>> floats([0.5, float("nan")], column="bid")
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.RowError: row 2, column 'bid': nan is not a finite number
+    """
+    parsed = numbers(values, column=column)
+    finite = np.isfinite(parsed)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise RowError(row + 1, column, f"{parsed[row]} is not a finite number")
+    return parsed
+
+
+def numbers(values: Column, *, column: str) -> Floats:
+    """A column as float64, NaN and infinities let through; refuses what is no number, naming the row."""
+    try:
+        parsed = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        parsed = _one_by_one(values, column)
+    if parsed.ndim != 1:
+        raise InputError(f"column {column!r}: expected one number per owner, got shape {parsed.shape}")
+    return parsed
+
+
+def bids_in_range(values: Column, low: float, high: float, *, column: str = "bid") -> Floats:
+    """A column of bids, each within [low, high]."""
+    bids = floats(values, column=column)
+    if bids.size and (bids.min() < low or bids.max() > high):
+        outside = (bids < low) | (bids > high)
+        row = int(np.argmax(outside))
+        raise RowError(row + 1, column, f"{bids[row]:g} is outside the bid range {low:g} to {high:g}")
+    return bids
+
+
+def _one_by_one(values: Column, column: str) -> Floats:
+    """The slow road, taken only to name the row that is not a number."""
+    try:
+        rows = list(values)
+    except TypeError:
+        raise InputError(f"column {column!r}: expected a column of numbers, got {type(values).__name__}") from None
+    parsed = np.empty(len(rows), dtype=np.float64)
+    for row, value in enumerate(rows):
+        try:
+            parsed[row] = float(value)
+        except (TypeError, ValueError):
+            raise RowError(row + 1, column, f"{value!r} is not a number") from None
+    return parsed

@@ -1,0 +1,1 @@
+"""How results show themselves: text, HTML, figures, SVG."""

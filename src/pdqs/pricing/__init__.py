@@ -1,0 +1,1 @@
+"""What an owner is paid: rules (families of curves) and their payment tables."""

@@ -1,0 +1,35 @@
+"""q = 1 - b' while b < s: the paper's GPQM-linear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.model.arrays import Floats
+from pdqs.pricing.rules.base import Setting, vouched
+from pdqs.pricing.rules.shape import Placement, Shape, cut, uncut
+
+
+@vouched
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linear:
+    """q(b; s) = 1 - b' while b < s, else 0; b' = (b - lo) / (hi - lo).
+
+    >>> Linear().q(np.array([0.25, 0.5, 0.75]), 0.6).tolist()
+    [0.75, 0.5, 0.0]
+    """
+
+    setting: Setting = Setting()
+    name = "linear"
+
+    def q(self, bids: Floats, scale: float) -> Floats:
+        return np.where(bids < scale, 1.0 - self.setting.share(bids), 0.0)
+
+    def shape(self) -> Shape:
+        return uncut(self, self.setting)
+
+    def placement(self, scale: float) -> Placement | None:
+        return cut(scale, self.setting)

@@ -1,0 +1,1 @@
+"""The values of one round: terms and their canonical form, offers, reports, settlement, presets."""

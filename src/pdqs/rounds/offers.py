@@ -1,0 +1,134 @@
+"""Offers: what each owner is asked to do and what she is paid for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from pdqs.model.arrays import Floats, Integers, read_only
+from pdqs.model.domain import Domain
+from pdqs.model.money import payment_micros, short_money, units
+from pdqs.present.text import Shown, table
+from pdqs.privacy.loss import epsilon_upper, round_q_down
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Offers(Shown):
+    """Arrays in bid order: the chance of truth q, the privacy loss it means, and the expected payment.
+
+    q is a multiple of 2^-32, ``epsilon`` the exact loss at that q on the domain as it is, and ``payment_micros`` whole
+    micro-units. The arrays cannot be written to. ``promise`` is that of the terms they were cleared under
+    (:attr:`pdqs.Terms.promise`), empty where it is not known, as in a file.
+    """
+
+    bids: Floats
+    q: Floats
+    epsilon: Floats
+    payment_micros: Integers
+    domain: Domain
+    budget_micros: int
+    promise: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("bids", "q", "epsilon", "payment_micros"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def __len__(self) -> int:
+        return int(self.q.size)
+
+    @property
+    def payment(self) -> Floats:
+        """Expected payments in units of money."""
+        return units(self.payment_micros)
+
+    @cached_property
+    def spent_micros(self) -> int:
+        """The sum of payments, exactly."""
+        return int(self.payment_micros.sum())
+
+    @property
+    def spent(self) -> float:
+        """The sum of payments in units of money."""
+        return float(units(np.int64(self.spent_micros)))  # type: ignore[arg-type]  # a scalar is a 0-d array here
+
+    @cached_property
+    def information(self) -> float:
+        """sum q^2: four times this is the worst-case Fisher information about a share."""
+        return float(np.dot(self.q, self.q))
+
+    @cached_property
+    def bought(self) -> int:
+        """How many owners are asked for anything at all."""
+        return int(np.count_nonzero(self.q))
+
+    def _title(self) -> str:
+        return f"Offers to {self.bought:,} of {len(self):,} owners"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        some = self.q > 0
+        rows = [
+            ("spent", f"{short_money(self.spent_micros)} of {short_money(self.budget_micros)}"),
+            ("information", f"{self.information:,.1f} (sum of q^2)"),
+        ]
+        if some.any():
+            rows += [
+                ("q", _spread(self.q[some])),
+                ("epsilon", _spread(self.epsilon[some])),
+                ("payment", _spread(self.payment[some])),
+            ]
+        return rows
+
+    def to_table(self, rows: int = 10) -> str:
+        """The first offers as a plain table."""
+        return table(
+            ("bid", "q", "epsilon", "payment"),
+            [
+                (f"{b:.4f}", f"{q:.4f}", f"{e:.4f}", f"{p:.6f}")
+                for b, q, e, p in zip(
+                    self.bids[:rows], self.q[:rows], self.epsilon[:rows], self.payment[:rows], strict=True
+                )
+            ],
+        )
+
+
+def _spread(values: Floats) -> str:
+    low, middle, high = np.quantile(values, [0.0, 0.5, 1.0])
+    return f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+
+
+class Draft:
+    """Offers in the making: columns that are filled part by part, then closed. What is not filled buys nothing."""
+
+    def __init__(self, bids: Floats, domain: Domain, budget_micros: int) -> None:
+        self._bids, self._domain, self._budget_micros = bids, domain, budget_micros
+        self._q, self._epsilon = np.zeros(bids.size), np.zeros(bids.size)
+        self._payment_micros = np.zeros(bids.size, dtype=np.int64)
+
+    def fill(self, part: slice | Integers, q: Floats, payments_micros: Integers) -> None:
+        """Exact q and whole payments: q is rounded down, eps is that of the rounded q (section 5 of docs/theory)."""
+        dyadic = round_q_down(q)
+        self._q[part] = dyadic
+        self._epsilon[part] = epsilon_upper(dyadic, self._domain.size)
+        self._payment_micros[part] = np.where(dyadic > 0, payments_micros, 0)
+
+    def closed(self) -> Offers:
+        """The offers."""
+        return Offers(
+            bids=self._bids,
+            q=self._q,
+            epsilon=self._epsilon,
+            payment_micros=self._payment_micros,
+            domain=self._domain,
+            budget_micros=self._budget_micros,
+        )
+
+
+def make_offers(bids: Floats, q: Floats, payments: Floats, domain: Domain, budget_micros: int) -> Offers:
+    """Offers from exact q and P, all at once; P is rounded up."""
+    draft = Draft(bids, domain, budget_micros)
+    draft.fill(slice(None), q, payment_micros(payments))
+    return draft.closed()

@@ -1,0 +1,80 @@
+"""The paper's mechanisms and ours, as terms.
+
+The paper's use its contract (`on-selection`), price every report as if it had two values, take the reports as they are
+(`naive`), and cap q at 1 - 1e-6 only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pdqs.model.query import Query
+from pdqs.pricing.rules import Exponential, Linear, Logarithmic, Rule
+from pdqs.privacy.loss import cap_epsilon
+from pdqs.rounds.terms import Terms
+
+PAPER_Q_MAX = 1.0 - 1e-6
+
+
+def _paper(query: Query, budget: float, bid_range: tuple[float, float], rule: str | Rule, clearing: str) -> Terms:
+    cap = cap_epsilon(PAPER_Q_MAX, query.question.domain.size)
+    return Terms(
+        query=query,
+        budget=budget,
+        bid_range=bid_range,
+        rule=rule,
+        clearing=clearing,
+        contract="on-selection",
+        epsilon_max=cap,
+        estimator="naive",
+        priced_as_binary=True,
+    )
+
+
+def gpqm_linear(*, query: Query, budget: float, bid_range: tuple[float, float] = (0.0, 1.0)) -> Terms:
+    """GPQM with q = 1 - b."""
+    return _paper(query, budget, bid_range, Linear(), "greedy")
+
+
+def gpqm_exponential(
+    *, query: Query, budget: float, c: float = 1.0, bid_range: tuple[float, float] = (0.0, 1.0)
+) -> Terms:
+    """GPQM with q = e^(-c b). The paper draws c from U(0, 10) anew for every query."""
+    return _paper(query, budget, bid_range, Exponential(c), "greedy")
+
+
+def gpqm_logarithmic(
+    *, query: Query, budget: float, c: float = 1.0, bid_range: tuple[float, float] = (0.0, 1.0), released: bool = False
+) -> Terms:
+    """GPQM with q = -ln(c b), c drawn as for exp; ``released`` clips q to [0.1, 0.9] as its authors' code does."""
+    rule = Logarithmic(c, 0.1, 0.9) if released else Logarithmic(c, 0.0, PAPER_Q_MAX)
+    return _paper(query, budget, bid_range, rule, "greedy")
+
+
+def npqm(*, query: Query, budget: float, rule: Rule, bid_range: tuple[float, float] = (0.0, 1.0)) -> Terms:
+    """NPQM as printed: a learned rule (see :mod:`pdqs.neural`) on whatever bids come, with no cut."""
+    return _paper(query, budget, bid_range, rule, "open")
+
+
+def fairquery(*, query: Query, budget: float, bid_range: tuple[float, float] = (0.0, 1.0)) -> Terms:
+    """FairQuery with a local randomiser: the paper's baseline. It pays whoever is chosen at clearing, coin or not."""
+    return Terms(
+        query=query,
+        budget=budget,
+        bid_range=bid_range,
+        rule="step",
+        clearing="fairquery",
+        contract="on-report",
+        epsilon_max=cap_epsilon(PAPER_Q_MAX, query.question.domain.size),
+        estimator="naive",
+    )
+
+
+def sound(*, query: Query, budget: float, **more: Any) -> Terms:
+    """Ours: the optimal rule, leave-one-out clearing, paid for the report, weighted estimate, eps at most 4."""
+    return Terms(query=query, budget=budget, **more)
+
+
+def robust(*, query: Query, budget: float, **more: Any) -> Terms:
+    """Ours for when bids may tell of values: nobody is priced out, and the estimate is right whatever the bids say."""
+    return Terms(query=query, budget=budget, rule="robust", estimator="unbiased", **more)

@@ -1,0 +1,262 @@
+"""What a round promises: frozen, checked when made, with a canonical form and a hash that every party can recompute."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+
+from pdqs.model.checks import number, shown
+from pdqs.model.errors import RuleError, TermsError
+from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
+from pdqs.model.priors import FromPastBids, Prior, Uniform
+from pdqs.model.query import KINDS, Query
+from pdqs.model.question import Question
+from pdqs.pricing import rules
+from pdqs.pricing.rules import Rule, Setting
+from pdqs.pricing.rules.base import DEFAULT_EPSILON_MAX
+from pdqs.privacy.contracts import CONTRACTS, Contract, contract_named
+from pdqs.privacy.loss import Q_UNITS, cap_q
+from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
+
+CLEARINGS = ("ladder", "greedy", "fairquery", "open")
+ESTIMATORS = ("naive", "weighted", "unbiased", "shrunk")
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """The terms of one round of private data trading.
+
+    ``rule`` is a name or a frozen dataclass with ``q(bids, scale)``. ``prior`` is what optimal and robust believe of
+    bids (uniform on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use.
+    ``priced_as_binary`` prices a k-valued report as if k were 2, as the paper does; the eps in the offers is the true
+    one all the same.
+
+    >>> from pdqs.model.query import Count
+    >>> terms = Terms(query=Count(), budget=500.0)
+    >>> terms.rule_name, terms.clearing, terms.contract, round(terms.q_max, 4)
+    ('optimal', 'ladder', 'on-report', 0.964)
+    """
+
+    query: Query
+    budget: float
+    bid_range: tuple[float, float] = (0.0, 1.0)
+    rule: str | Rule = "optimal"
+    clearing: str = "ladder"
+    contract: str = "on-report"
+    epsilon_max: float = DEFAULT_EPSILON_MAX
+    estimator: str = "weighted"
+    prior: Prior | None = None
+    scale: float | None = None
+    priced_as_binary: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, KINDS):
+            names = ", ".join(kind.__name__ for kind in KINDS)
+            raise TermsError(f"query must be Count(), Median(domain), ... (one of {names}), got {shown(self.query)}")
+        for name, plain in {
+            "budget": _at_least("budget", self.budget, 0.0),
+            "bid_range": _plain_range(self.bid_range),
+            "epsilon_max": _at_least("epsilon_max", self.epsilon_max, 1e-9),
+            "scale": None if self.scale is None else number(self.scale, "scale"),
+        }.items():
+            object.__setattr__(self, name, plain)
+        _refuse_unknown("clearing", self.clearing, CLEARINGS)
+        _refuse_unknown("estimator", self.estimator, ESTIMATORS)
+        _refuse_unknown("contract", self.contract, tuple(sorted(CONTRACTS)))
+        if self.scale is not None and not self.scale > 0:
+            raise TermsError(f"scale must be above 0, got {self.scale}")
+        if not isinstance(self.priced_as_binary, bool):
+            raise TermsError(f"priced_as_binary must be True or False, got {shown(self.priced_as_binary)}")
+        if self.q_max > 1.0 - 1.0 / Q_UNITS:
+            raise TermsError(f"epsilon_max {self.epsilon_max:g} gives a q_max of 1: the report would be the bare value")
+        self._refuse_bad_rule()
+        self._refuse_bad_prior()
+        for prior in (self.prior, getattr(self.rule, "prior", None)):  # a rule need not have one
+            self._refuse_other_range(prior)
+        budget_micros(self.budget)
+        dearest = self.dearest_payment * MICROS_PER_UNIT
+        if dearest > LARGEST_PAYMENT_MICROS:
+            raise TermsError(f"bids up to {self.bid_range[1]:g} make payments too large to count in micro-units")
+
+    def _refuse_bad_rule(self) -> None:
+        if isinstance(self.rule, str):
+            rules.named(self.rule)
+            return
+        if isinstance(self.rule, type) or not isinstance(self.rule, Rule):
+            meant = ": pass its .rule" if rules.has_field(self.rule, "rule") else ""
+            raise RuleError(f"rule must be a name or have q(bids, scale), got {shown(self.rule)}{meant}")
+        if not is_frozen(self.rule):
+            raise RuleError(f"rule {self.rule_name} can change: make it frozen, with @dataclass(frozen=True)")
+        plain_of(self.rule, "rule", RuleError)
+        _refuse_unhashable("rule", self.rule, RuleError)
+
+    def _refuse_bad_prior(self) -> None:
+        if self.prior is None:
+            return
+        if isinstance(self.prior, type) or not isinstance(self.prior, Prior):
+            raise TermsError(f"prior must be Uniform(...), TruncatedNormal(...) or fit(bids), got {shown(self.prior)}")
+        if not is_frozen(self.prior):
+            raise TermsError("the prior can change: make it frozen, with @dataclass(frozen=True)")
+        plain_of(self.prior, "prior")
+        _refuse_unhashable("prior", self.prior, TermsError)
+
+    def _refuse_other_range(self, prior: object) -> None:
+        if isinstance(prior, FromPastBids) and prior.bid_range != self.bid_range:
+            (low, high), (ours, top) = prior.bid_range, self.bid_range
+            raise TermsError(
+                f"the prior was fitted to bids from {low:g} to {high:g}, not to the bid range {ours:g} to {top:g}"
+            )
+
+    @property
+    def question(self) -> Question:
+        """What each owner is asked."""
+        return self.query.question
+
+    @property
+    def domain_size(self) -> int:
+        """k: how many values a report can take."""
+        return self.question.domain.size
+
+    @cached_property
+    def q_max(self) -> float:
+        """The cap on q that epsilon_max allows, on the domain as it really is."""
+        return cap_q(self.epsilon_max, self.domain_size)
+
+    @property
+    def dearest_payment(self) -> float:
+        """What the dearest bid at the cap is paid: no payment is larger."""
+        return self.setting.high * float(self.setting.load(np.array(self.q_max)))
+
+    @cached_property
+    def contract_terms(self) -> Contract:
+        """The contract behind its name."""
+        return contract_named(self.contract)
+
+    @cached_property
+    def setting(self) -> Setting:
+        """The public facts that rules and prices are made from."""
+        low, high = self.bid_range
+        priced_size = 2 if self.priced_as_binary else self.domain_size
+        return Setting(
+            low=float(low), high=float(high), domain_size=priced_size, contract=self.contract_terms, q_max=self.q_max
+        )
+
+    @cached_property
+    def bound_rule(self) -> Rule:
+        """The rule, told of its market and checked to be a family of falling curves; a user's rule as its table."""
+        rule = rules.named(self.rule) if isinstance(self.rule, str) else self.rule
+        if rules.has_field(rule, "prior") and getattr(rule, "prior") is None:  # noqa: B009  a Rule need not have one
+            rule = rules.replaced(rule, prior=self.prior)
+        bound = rules.bind(rule, self.setting)
+        rules.check(bound, self.setting)
+        shown_the_bids = self.clearing in ("open", "greedy") and hasattr(bound, "read")
+        if rules.is_vouched(bound) or shown_the_bids:
+            return bound
+        return rules.tabled(bound, self.setting, self.scale)  # type: ignore[arg-type]  # rules are frozen, so hashable
+
+    @property
+    def rule_name(self) -> str:
+        """The rule's name, for people."""
+        return self.rule if isinstance(self.rule, str) else rules.name_of(self.rule)
+
+    @property
+    def bid_prior(self) -> Prior:
+        """What is believed of bids: the prior given, or uniform on the range."""
+        return self.prior or getattr(self.rule, "prior", None) or Uniform(*self.bid_range)
+
+    @property
+    def budget_micros(self) -> int:
+        """The budget in micro-units, rounded down."""
+        return budget_micros(self.budget)
+
+    @property
+    def keeps_budget(self) -> bool:
+        """Whether what is paid can never pass the budget: all but `open`, and never when only the chosen are paid."""
+        return self.clearing != "open" and (self.contract_terms.hides_coin or self.clearing == "fairquery")
+
+    def canonical(self) -> str:
+        """The terms as JSON with sorted keys: two parties with the same terms write the same bytes."""
+        return written(plain_terms(self))
+
+    @staticmethod
+    def read(form: str | dict[str, Any], also: Kinds = MappingProxyType({})) -> Terms:
+        """Terms from their canonical form, as text or as the object it holds; what is left out is as usual.
+
+        ``also`` holds kinds of rules and priors that are not the core's own, such as ``pdqs.neural.KINDS``.
+
+        >>> terms = Terms.read({"query": "count", "budget": 20, "rule": "linear"})
+        >>> Terms.read(terms.canonical()) == terms
+        True
+        """
+        try:
+            plain = json.loads(form) if isinstance(form, str) else form
+        except json.JSONDecodeError as fault:
+            raise TermsError(f"this is not JSON: {fault}") from None
+        return Terms(**read_fields(plain, [field.name for field in dataclasses.fields(Terms)], also))
+
+    @cached_property
+    def promise(self) -> str:
+        """A hash of what an owner relies on: all but the budget, and what is made of the reports afterwards.
+
+        Offers keep it, so that reports to one question are not read, or paid, as reports to another; asking another
+        statistic of the same reports, or by another estimator, is no fault.
+
+        >>> from pdqs.model.query import Count
+        >>> Terms(query=Count(), budget=1.0).promise == Terms(query=Count(), budget=2.0, estimator="naive").promise
+        True
+        """
+        later = {"budget", "estimator", "query"}
+        relied_on = {name: value for name, value in plain_terms(self).items() if name not in later}
+        asked = written(relied_on | {"domain": plain_domain(self.question.domain), "text": self.question.text})
+        return hashlib.sha256(asked.encode()).hexdigest()
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical form, in hexadecimal.
+
+        >>> from pdqs.model.query import Count
+        >>> len(Terms(query=Count(), budget=1.0).hash)
+        64
+        """
+        return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+
+def _at_least(name: str, value: float, least: float) -> float:
+    plain = number(value, name)
+    if plain < least:
+        raise TermsError(f"{name} must be a finite number of at least {least:g}, got {plain:g}")
+    return plain
+
+
+def _plain_range(bid_range: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = bid_range
+    except (TypeError, ValueError):
+        raise TermsError(f"bid_range must be (low, high), got {shown(bid_range)}") from None
+    low, high = (
+        number(end, f"bid_range needs 0 <= low < high, both finite: its {name}")
+        for end, name in ((low, "low"), (high, "high"))
+    )
+    if not 0 <= low < high:
+        raise TermsError(f"bid_range needs 0 <= low < high, both finite, got {low:g} to {high:g}")
+    return low, high
+
+
+def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in known:
+        raise TermsError(f"unknown {name} {shown(value)}: choose one of {', '.join(known)}")
+
+
+def _refuse_unhashable(what: str, value: Rule | Prior, error: type[TermsError]) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise error(f"the {what} can change: all that it holds must be frozen") from None

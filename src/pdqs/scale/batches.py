@@ -1,0 +1,131 @@
+"""Columns of one batch, parsed into what the core works on; a bad row is named by its number in the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pdqs.model import columns
+from pdqs.model.arrays import Floats, Integers
+from pdqs.model.domain import Domain
+from pdqs.model.errors import RowError
+from pdqs.privacy.loss import round_q_down
+from pdqs.privacy.owner_entropy import number_ids
+from pdqs.privacy.philox import Numbers
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import Reports
+from pdqs.rounds.terms import Terms
+from pdqs.scale.source import Piece
+from pdqs.tables.round_files import OFFER_COLUMNS, checked_offers
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of a piece; ``start`` of the piece's rows come before them."""
+
+    piece: Piece
+    start: int
+    table: Any
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def bids(self, column: str, terms: Terms) -> Floats:
+        """The bids, each a number within the terms' range."""
+        with self.rows_named():
+            return columns.bids_in_range(_plain(self._full(column)), *map(float, terms.bid_range), column=column)
+
+    def codes(self, column: str, domain: Domain) -> Integers:
+        """The values as codes of the domain."""
+        with self.rows_named():
+            return _encoded(self._full(column), domain, column)
+
+    def numbers(self, column: str | None) -> Numbers:
+        """A number for each owner: by her id, or by her row where there are no ids."""
+        if column is None:
+            first = self.piece.first_row + self.start
+            return np.arange(first, first + len(self), dtype=np.uint64)
+        with self.rows_named():
+            return number_ids(self.table.column(column), column=column)
+
+    def offers(self, domain: Domain) -> Offers:
+        """Offers as :class:`pdqs.scale.kernels.PriceBids` wrote them."""
+        with self.rows_named():
+            made = [columns.floats(_plain(self._full(name)), column=name) for name in OFFER_COLUMNS[1:]]
+            return checked_offers(made[0], made[1], made[2], made[3], domain)
+
+    def chances(self, column: str, terms: Terms) -> Offers:
+        """Offers of which only q is known: all that a tally needs."""
+        with self.rows_named():
+            q = columns.floats(_plain(self._full(column)), column=column)
+            good = (q >= 0) & (q < 1) & (round_q_down(q) == q)
+            if not good.all():
+                row = int(np.argmin(good))
+                raise RowError(row + 1, column, f"{q[row]!r} is not a multiple of 2^-32 from 0 to below 1")
+        return Offers(
+            bids=q,
+            q=q,
+            epsilon=np.zeros(q.size),
+            payment_micros=np.zeros(q.size, dtype=np.int64),
+            domain=terms.question.domain,
+            budget_micros=terms.budget_micros,
+        )
+
+    def reports(self, column: str, domain: Domain) -> Reports:
+        """Reports received; a missing one did not arrive."""
+        found = self.table.column(column)
+        arrived = np.asarray(found.is_valid())
+        if pa.types.is_floating(found.type):
+            arrived = arrived & ~np.asarray(pc.fill_null(pc.is_nan(found), False))
+        codes = np.zeros(len(self), dtype=np.int64)
+        with self.rows_named():
+            try:
+                codes[arrived] = _encoded(found.filter(pa.array(arrived)), domain, column)
+            except RowError as fault:
+                place = int(np.flatnonzero(arrived)[fault.row - 1])
+                raise RowError(place + 1, fault.column, fault.fault) from None
+        return Reports(codes=codes, arrived=arrived, selected=np.zeros(0, dtype=bool), domain=domain)
+
+    def _full(self, column: str) -> Any:
+        """A column with nothing missing."""
+        found = self.table.column(column)
+        if found.null_count:
+            row = int(np.argmax(np.asarray(found.is_null())))
+            raise RowError(row + 1, column, "the value is missing")
+        return found
+
+    @contextmanager
+    def rows_named(self) -> Iterator[None]:
+        """Say of a bad row where it is in the whole, and where in its file."""
+        try:
+            yield
+        except RowError as fault:
+            in_file = fault.row + self.start + self.piece.first_row_in_file
+            where = f"{fault.fault} (row {in_file} of {self.piece.path})"
+            raise RowError(fault.row, fault.column, where).moved(self.start + self.piece.first_row) from None
+
+
+def _plain(values: Any) -> Any:
+    """A column as NumPy has it, without a copy where that can be."""
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _encoded(values: Any, domain: Domain, column: str) -> Integers:
+    """Codes of the domain. Each different value is looked up once, unless one is bad: then rows count."""
+    if domain.ordered and not pa.types.is_string(values.type):
+        return domain.encode(_plain(values), column=column)
+    distinct = pc.dictionary_encode(values)
+    try:
+        codes = domain.encode(distinct.dictionary.to_pylist(), column=column)
+    except RowError:
+        domain.encode(values.to_pylist(), column=column)
+        raise AssertionError("a value was bad among the different ones but not among all") from None
+    found: Integers = codes[_plain(distinct.indices)]
+    return found

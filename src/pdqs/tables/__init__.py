@@ -1,0 +1,1 @@
+"""Columns and files from outside and back, written atomically."""

@@ -1,0 +1,104 @@
+"""Terms, offers and reports as files: what `pdqs clear` writes, and `pdqs answer` and `pdqs audit` read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pdqs.model.arrays import Booleans, Floats
+from pdqs.model.domain import Domain
+from pdqs.model.errors import FileError, InputError, PdqsError, RowError, TermsError
+from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT
+from pdqs.privacy.loss import Q_UNITS, epsilon_upper
+from pdqs.rounds.canonical import Kinds
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import Reports, received
+from pdqs.rounds.terms import Terms
+from pdqs.tables.files import amounts, naming, read_table
+from pdqs.trade import Trade
+
+OFFER_COLUMNS = ("owner", "bid", "q", "epsilon", "payment")
+REPORT_COLUMNS = ("owner", "report")
+
+
+def read_terms(path: Path, also: Kinds) -> Terms:
+    """The terms of a file, or one sentence that names the file and what is wrong in it; ``also`` as `Terms.read`."""
+    try:
+        return Terms.read(path.read_text(encoding="utf-8"), also)
+    except (OSError, UnicodeDecodeError) as fault:
+        raise FileError(f"cannot read {path}: {getattr(fault, 'strerror', None) or fault}") from None
+    except PdqsError as fault:
+        raise TermsError(f"{path}: {fault}") from None
+
+
+def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[Any]]:
+    """The columns of an offers file; money as decimal text, so that it is exact."""
+    return {
+        "owner": owners,
+        "bid": offers.bids.tolist(),
+        "q": offers.q.tolist(),
+        "epsilon": offers.epsilon.tolist(),
+        "payment": amounts(offers.payment_micros),
+    }
+
+
+def trade_columns(owners: Sequence[str], trade: Trade) -> dict[str, Sequence[Any]]:
+    """The columns of a whole round: each offer, the report that came of it, and what was paid."""
+    return {
+        **offer_columns(owners, trade.offers),
+        "report": trade.reports.values.tolist(),
+        "paid": amounts(trade.payments.micros),
+    }
+
+
+def read_offers(path: Path, domain: Domain) -> tuple[list[str], Offers]:
+    """Owners and their offers, made for this very domain: the epsilon must be that of q on its k values."""
+    table = read_table(path, OFFER_COLUMNS)
+    bids, q, epsilon, payments = (table.floats(name) for name in OFFER_COLUMNS[1:])
+    with naming(path):
+        if len(table) < 2:
+            raise InputError(f"a market needs at least 2 owners, got {len(table)}")
+        offers = checked_offers(bids, q, epsilon, payments, domain)
+    return [str(owner) for owner in table.columns["owner"]], offers
+
+
+def checked_offers(bids: Floats, q: Floats, epsilon: Floats, payments: Floats, domain: Domain) -> Offers:
+    """Offers from their columns, refused where they are none or another domain's; the budget is what they add up to."""
+    _refuse((q >= 0) & (q < 1), "q", q, "is not a chance of at least 0 and below 1")
+    _refuse(q * Q_UNITS == np.floor(q * Q_UNITS), "q", q, "is not a multiple of 2^-32, as the q of an offer is")
+    true_epsilon = epsilon_upper(q, domain.size)
+    same = np.abs(epsilon - true_epsilon) <= 1e-9 * (1.0 + true_epsilon)
+    _refuse(same, "epsilon", epsilon, f"is not the loss of this q on {domain.size} values: another domain made it")
+    countable = (payments >= 0) & (payments * MICROS_PER_UNIT <= LARGEST_PAYMENT_MICROS)
+    _refuse(countable, "payment", payments, "is not an amount of money")
+    payment_micros = np.rint(payments * MICROS_PER_UNIT).astype(np.int64)
+    return Offers(
+        bids=bids,
+        q=q,
+        epsilon=true_epsilon,
+        payment_micros=payment_micros,
+        domain=domain,
+        budget_micros=int(payment_micros.sum()),
+    )
+
+
+def read_reports(path: Path, owners: Sequence[str], domain: Domain) -> Reports:
+    """Reports in the order of ``owners``. Whoever is not in the file, or has an empty cell, did not report."""
+    table = read_table(path, REPORT_COLUMNS, may_be_missing=("report",))
+    place = {owner: i for i, owner in enumerate(owners)}
+    found: list[Any] = [None] * len(owners)
+    reported = table.values(domain, "report")
+    for row, owner in enumerate(table.columns["owner"], start=1):
+        if str(owner) not in place:
+            raise InputError(f"{path}: row {row}, column 'owner': {str(owner)!r} has no offer")
+        found[place[str(owner)]] = reported[row - 1]
+    return received(found, domain)
+
+
+def _refuse(good: Booleans, name: str, cells: Floats, fault: str) -> None:
+    if not good.all():
+        row = int(np.argmin(good))
+        raise RowError(row + 1, name, f"{cells[row]:.10g} {fault}")

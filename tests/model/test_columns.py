@@ -1,0 +1,62 @@
+"""Columns from outside: every kind is taken, and a bad row is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import pdqs
+from pdqs.model.errors import InputError
+
+TERMS = pdqs.Terms(query=pdqs.Count(), budget=1.0)
+BIDS = [0.1, 0.5, 0.3]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [list, tuple, np.array, pd.Series, pl.Series, pa.array, lambda rows: pa.chunked_array([rows[:1], rows[1:]])],
+    ids=["list", "tuple", "numpy", "pandas", "polars", "arrow", "chunked arrow"],
+)
+def test_a_market_clears_from_any_kind_of_column(column):
+    expected = pdqs.clear(BIDS, TERMS)
+    offers = pdqs.clear(column(BIDS), TERMS)
+    assert offers.payment_micros.tolist() == expected.payment_micros.tolist()
+    done = pdqs.trade(column([1, 0, 1]), column(BIDS), TERMS, np.random.default_rng(0))
+    assert len(done.reports) == 3
+
+
+def test_whole_numbers_and_float32_are_bids_too():
+    assert pdqs.clear([0, 1, 1], TERMS).q[0] > 0
+    assert pdqs.clear(np.array(BIDS, dtype=np.float32), TERMS).bids.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("bids", "says"),
+    [
+        ([0.1, float("nan")], "row 2, column 'bid': nan is not a finite number"),
+        ([0.1, float("inf")], "row 2, column 'bid': inf is not a finite number"),
+        ([0.1, -float("inf")], "row 2, column 'bid': -inf is not a finite number"),
+        ([0.1, None], "row 2, column 'bid'"),
+        ([0.1, "dear"], "row 2, column 'bid': 'dear' is not a number"),
+        ([0.1, 1.5], "row 2, column 'bid': 1.5 is outside the bid range 0 to 1"),
+        ([0.1, 0.2, -0.1], "row 3, column 'bid': -0.1 is outside the bid range 0 to 1"),
+        ([], "at least 2 owners, got 0"),
+        ([0.5], "at least 2 owners, got 1"),
+        ([[0.1, 0.2]], "one number per owner"),
+        (0.5, "one number per owner"),
+        (object(), "expected a column of numbers"),
+    ],
+)
+@pytest.mark.parametrize("clearing", ["ladder", "greedy", "fairquery", "open"])
+def test_a_bad_bid_is_refused_with_its_row_by_every_clearing(bids, says, clearing):
+    with pytest.raises(InputError, match=says):
+        pdqs.clear(bids, pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing=clearing))
+
+
+def test_clearing_does_not_touch_the_callers_array():
+    bids = np.array([0.9, 0.1, 0.5])
+    pdqs.clear(bids, TERMS)
+    assert bids.tolist() == [0.9, 0.1, 0.5]

@@ -1,0 +1,97 @@
+"""Money: integers that keep promises made in floats."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pdqs
+from pdqs.model.errors import InputError, TermsError
+from pdqs.model.money import budget_micros, exact_money, money_text, parse_money, payment_micros, units
+
+
+@given(st.floats(0, 1e9))
+def test_a_payment_is_never_rounded_below_itself_nor_up_by_more_than_a_micro_unit_and_dust(amount):
+    micros = int(payment_micros(np.array([amount]))[0])
+    assert amount * 1e6 <= micros <= amount * 1e6 * (1 + 1e-14) + 1
+
+
+@given(st.integers(0, 10**15))
+def test_a_budget_written_in_whole_micro_units_is_read_exactly(micros):
+    assert budget_micros(micros / 1e6) == micros
+
+
+def test_nothing_costs_nothing():
+    assert payment_micros(np.zeros(3)).tolist() == [0, 0, 0]
+
+
+def test_units_are_a_millionfold():
+    assert units(np.array([2_500_000])).tolist() == [2.5]
+
+
+def test_a_budget_too_large_to_count_is_refused():
+    with pytest.raises(TermsError, match="too large"):
+        budget_micros(1e300)
+
+
+@given(st.integers(1 - 10**15, 10**15 - 1))
+def test_an_exact_amount_read_back_is_the_amount(micros):
+    text = exact_money(micros)
+    assert parse_money(text.removeprefix("-")) == abs(micros)
+    assert text.startswith("-") == (micros < 0)
+
+
+@given(st.integers(0, 10**15), st.integers(2, 6))
+def test_text_with_fewer_decimals_is_off_by_half_of_its_last_digit_at_most(micros, decimals):
+    shown = Decimal(money_text(micros, decimals, separator=""))
+    assert abs(shown * 10**6 - micros) * 2 <= 10 ** (6 - decimals)
+
+
+@pytest.mark.parametrize("text", ["", ".", "-1", "1e3", "nan", "1.2.3", "twelve", "1234567890", "\u0663", "0.1234567"])
+def test_what_is_no_amount_is_refused_in_a_sentence(text):
+    with pytest.raises(InputError, match="price: "):
+        parse_money(text, "price")
+
+
+AMOUNTS = [
+    "0",
+    "1,500.25",
+    " .5 ",
+    "7.",
+    "0.000001",
+    "999999999.999999",
+    "1.5000000",
+    "1.1234567",
+    ".",
+    "1e3",
+    "-2",
+    "",
+]
+
+
+def test_the_browser_reads_and_writes_amounts_as_python_does():
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
+    module = Path(pdqs.__file__).parent / "owner" / "browser" / "money.mjs"
+    sums = [0, 1, -1_234_000_001, 1_500_000, 10**12]
+    read = f"{json.dumps(AMOUNTS)}.map(t => m.micros(t))"
+    script = f"import * as m from {json.dumps(module.as_uri())};"
+    script += f"console.log(JSON.stringify([{read}, {json.dumps(sums)}.map(m.money)]))"
+    run = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60)
+    found_there, written = json.loads(run.stdout)
+    assert written == [exact_money(amount) for amount in sums]
+    for text, found in zip(AMOUNTS, found_there, strict=True):
+        if found is None:
+            with pytest.raises(InputError):
+                parse_money(text)
+        else:
+            assert parse_money(text) == found
