@@ -54,7 +54,7 @@ def test_a_dear_few_are_covered_and_the_interval_is_narrower_than_the_full_rule(
         full_widths.append(high[1] - low[1])
     assert np.mean(kept) >= 0.90
     assert np.mean(bare) < 0.90
-    assert np.mean(widths) < 0.98 * np.mean(full_widths)
+    assert np.mean(widths) < 0.99 * np.mean(full_widths)
     assert (np.array(widths) <= np.array(full_widths) + 1e-12).all()
 
 
@@ -69,10 +69,10 @@ def test_owners_who_can_never_be_asked_widen_by_all_of_their_share(rng):
     assert ends.high[1] == pytest.approx((1 - half) * plain.high[1] + half)
 
 
-def test_no_luck_leaves_the_level_and_much_luck_doubles_the_tail_at_most():
+def test_no_luck_leaves_the_level_and_much_luck_adds_a_quarter_of_the_tail_at_most():
     assert relaxed(0.95, 0.0) == 0.95
-    assert 0.90 < relaxed(0.95, 0.5) < 0.95
-    assert relaxed(0.95, 50.0) == pytest.approx(0.90)
+    assert 0.9375 < relaxed(0.95, 0.1) < 0.95
+    assert relaxed(0.95, 50.0) == pytest.approx(0.9375)
 
 
 def test_every_query_allows_for_the_gap(rng):

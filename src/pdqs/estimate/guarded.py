@@ -6,10 +6,10 @@ luck that none of them was drawn: with g reports to be expected from them, a cha
 of two, each right for its own case:
 
 - those dearer are like the rest of their stratum: the full interval, widened by those who could never be asked;
-- they are all at one end: widened by all of z, the interval itself at a tail of min(e^g, 2) times alpha/2.
+- they are all at one end: widened by all of z, the interval itself at a tail of min(e^g, 5/4) times alpha/2.
 
-Measured against the full rule: 4 to 6 % narrower, coverage lower by 1.5 points at most and still .95 or more where a
-dear few hold the trait.
+Measured against the full rule: 2 to 3 % narrower (.171 for .176 at n = 2000, .05n), and it still covers .96 to .98
+where a dear few hold the trait.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from pdqs.estimate.quantiles import CodeInterval, quantile_interval
 from pdqs.estimate.score import Ends, Scored
 from pdqs.model.arrays import Floats
 
-MOST_LUCK = 2.0
-"""At most twice the tail: how lucky a draw was is itself known from one draw only."""
+MOST_LUCK = 1.25
+"""At most a quarter more of the tail: how lucky a draw was is itself known from one draw only."""
 
 
 def relaxed(level: float, unheard: float) -> float:
-    """The level of the second case: a tail of min(e^g, 2) times (1 - level).
+    """The level of the second case: a tail of min(e^g, 5/4) times (1 - level).
 
     >>> relaxed(0.95, 0.0), round(relaxed(0.95, 5.0), 3)
-    (0.95, 0.9)
+    (0.95, 0.938)
     """
     return 1.0 - (1.0 - level) * min(math.exp(min(unheard, 1.0)), MOST_LUCK)
 
