@@ -115,7 +115,7 @@ def frequency(bids, words, i, market) -> int:
 # --- the promises ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(markets(), st.data())
 def test_no_owner_gains_by_misreporting_her_price_whatever_the_draw(case, data):
     market, n = case
@@ -125,7 +125,7 @@ def test_no_owner_gains_by_misreporting_her_price_whatever_the_draw(case, data):
     assert gain <= most_gain_micros(market, bids[0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(markets(), st.data())
 def test_every_owner_asked_is_paid_her_price_and_the_budget_holds(case, data):
     market, n = case
@@ -148,7 +148,7 @@ def test_the_chance_is_the_frequency_over_her_own_draws(case, data):
     assert int(found.chance_words[0]) == frequency(bids, words, 0, market)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(markets(), st.data())
 def test_the_chance_of_an_owner_does_not_read_her_own_draw(case, data):
     market, n = case
@@ -195,7 +195,7 @@ def plain_by_the_book(bids, words, market):
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     bids=st.lists(st.floats(0.001, 1.0) | st.sampled_from([0.0, 0.25, 1.0]), min_size=2, max_size=6),
     words=st.lists(st.integers(0, 2**32 - 1), min_size=6, max_size=6),

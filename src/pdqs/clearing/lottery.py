@@ -56,7 +56,7 @@ __all__ = [
     "summarise_lottery",
 ]
 
-_BATCH = 2**16
+_BATCH = 2**15
 
 
 @final
@@ -119,7 +119,8 @@ def apply_lottery(bids: Floats, draws: Words, calibration: LotteryCalibration) -
         found.asked[part] = own.asked
         found.q[part] = own.q
         found.price_micros[part] = own.price_micros
-        found.beyond_budget[part] = market.reserve(bids[part]) > market.budget_micros
+        if not market.pays_any_bid:
+            found.beyond_budget[part] = market.reserve(bids[part]) > market.budget_micros
 
     starts = range(0, bids.size, _BATCH)
     if len(starts) > 8:

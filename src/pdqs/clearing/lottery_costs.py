@@ -54,6 +54,8 @@ def plain_charge(market: LotteryMarket, weights: Floats, draws: Words | Integers
 def weights_of(market: LotteryMarket, bids: Floats) -> Floats:
     """m1/phi of each bid at its whole price; 0 for those that the budget could never pay."""
     reserves = market.reserve(bids)
+    if market.pays_any_bid:
+        return market.weight_of_reserve(reserves)
     return np.where(reserves <= market.budget_micros, market.weight_of_reserve(reserves), 0.0)
 
 

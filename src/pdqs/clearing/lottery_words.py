@@ -102,6 +102,11 @@ class LotteryMarket:
         """The highest price there is: that of the top bid, or the whole budget if that is less."""
         return min(int(self.reserve(np.array([self.form.setting.high]))[0]), self.budget_micros)
 
+    @cached_property
+    def pays_any_bid(self) -> bool:
+        """Whether the budget could pay the top bid: then no owner is beyond it."""
+        return int(self.reserve(np.array([self.form.setting.high]))[0]) <= self.budget_micros
+
     def weight_of_reserve(self, reserves: Integers) -> Floats:
         """m1 / phi at the bid that a whole price stands for."""
         setting = self.form.setting
