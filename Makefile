@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup check test bench reproduce audit-all bench-scale bench-market kills browser clean
+.PHONY: help demo setup check test test-random hooks bench reproduce audit-all bench-scale bench-market kills browser clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -36,6 +36,12 @@ check: $(VENV)/.all ## style, types and the direction of imports
 test: $(VENV)/.all browser ## every test
 	$(BIN)/pytest -n 2 --dist loadfile
 
+test-random: $(VENV)/.all ## the property tests with fresh examples each time (nightly)
+	$(BIN)/pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile random
+
+hooks: $(VENV)/.all ## check every commit as `make check` would
+	$(BIN)/pre-commit install
+
 bench: $(VENV)/.all ## side-by-side timings, as ratios
 	$(BIN)/pytest benchmarks --benchmark-enable --benchmark-only -q
 
@@ -57,9 +63,12 @@ kills: $(VENV)/.all ## a hundred kill -9 of clearing and of settling, on each da
 
 # Browser tests need a chromium; Debian has one. Without it those tests skip and say so.
 browser:
-	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && { \
-	  apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
-	  echo "no chromium and no way to install it: browser tests will be skipped"; }
+	@if command -v chromium >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo "The browser tests need chromium: as root, I now install the system's package (apt-get install chromium)."; \
+	  apt-get update -qq && apt-get install -y -qq chromium >/dev/null || \
+	    echo "chromium could not be installed: browser tests will be skipped"; \
+	else echo "no chromium and no way to install it: browser tests will be skipped"; fi
 
 clean: ## forget what was installed and built
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

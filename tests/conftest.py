@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "pdqs", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-settings.load_profile("pdqs")
+_TOLERANT = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+# "ci" draws the same examples on every run, so that a verdict can be repeated; it is the default everywhere.
+# "random" draws fresh ones (`make test-random`, at night); a failure prints how to repeat it.
+settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=_TOLERANT)
+settings.register_profile("random", deadline=None, derandomize=False, print_blob=True, suppress_health_check=_TOLERANT)
+settings.load_profile("ci")  # pytest's own option --hypothesis-profile comes later, and wins
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,18 @@ def test_the_public_names_are_the_contract():
     for preset in ("gpqm_linear", "gpqm_exponential", "gpqm_logarithmic", "npqm", "fairquery", "sound"):
         assert callable(getattr(pdqs.presets, preset))
     assert sorted(pdqs.__all__) == list(pdqs.__all__)
+
+
+def test_the_version_is_written_in_one_place():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        described = tomllib.load(file)
+    assert "version" in described["project"]["dynamic"]
+    assert described["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "pdqs.__version__"}
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == pdqs.__version__, "the newest entry of CHANGELOG.md is of another version"
+    written = [path.name for path in SOURCES if f'"{pdqs.__version__}"' in path.read_text()]
+    assert written == ["__init__.py"]
 
 
 def modules_after(statement: str) -> set[str]:
