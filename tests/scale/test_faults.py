@@ -171,7 +171,7 @@ def test_an_empty_folder_may_be_filled_and_a_missing_parent_is_said(tmp_path: Pa
 CLEARS_INTO = """
 import resource, signal, sys
 import pdqs
-from pdqs.errors import FileError
+from pdqs.model.errors import FileError
 from pdqs.scale import Run
 rows, out, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if limit:

@@ -306,20 +306,6 @@ def test_bad_reports_are_refused(tmp_path: Path, text: str, message: str) -> Non
 # Writing
 
 
-def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("before", encoding="utf-8")
-
-    def write_half(temporary: Path) -> None:
-        temporary.write_text("half", encoding="utf-8")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), files.replacing(path) as temporary:
-        write_half(temporary)
-    assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
-    assert path.read_text(encoding="utf-8") == "before"
-
-
 def test_columns_of_unequal_length_write_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
         files.write_table(tmp_path / "out.csv", {"owner": ["a", "b"], "bid": [1.0]})

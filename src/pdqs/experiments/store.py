@@ -15,7 +15,6 @@ import contextlib
 import dataclasses
 import fcntl
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +25,9 @@ import numpy as np
 from pdqs.experiments.setups import Cell, Plan
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import FileError
+from pdqs.tables.atomic import UNFINISHED, reason, replacing
 
 NO_ANSWER = "no answer"
-_UNFINISHED = ".unfinished-"
 _NOISY = ("c", "weighted", "low", "high", "spent", "paid", "information", "privacy", "epsilon", "epsilon_claimed")
 """Columns of figures that never repeat: their bytes are stored apart, which packs them better than a dictionary."""
 
@@ -87,7 +86,7 @@ class Store:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise FileError(f"another run is writing to {self.root}: wait, or choose another directory") from None
-            for left in (*self.root.rglob(f"{_UNFINISHED}*"), *self.root.glob("models/*.part")):
+            for left in self.root.rglob(f"{UNFINISHED}*"):
                 left.unlink(missing_ok=True)
             for half in self.root.glob("models/*.half.npz"):
                 if self.model_path(half.name.removesuffix(".half.npz")).exists():
@@ -144,15 +143,13 @@ class Store:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside ``path``, then put it in place at once: a reader sees all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.parent / f"{_UNFINISHED}{os.getpid()}-{path.name}"
+    """Let ``write`` fill a file, whole or not at all, in a folder that is made if need be."""
     try:
-        write(unfinished)
-        os.replace(unfinished, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        unfinished.unlink(missing_ok=True)
-        raise FileError(f"cannot write {path}: {fault}") from None
+        raise FileError(f"cannot write {path}: {reason(fault)}") from None
+    with replacing(path) as unfinished:
+        write(unfinished)
 
 
 def write_parquet(path: Path, table: Any, **how: Any) -> None:

@@ -11,7 +11,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
 import platform
 import zipfile
 from collections.abc import Mapping
@@ -28,6 +27,7 @@ from pdqs.neural.curves import Learned
 from pdqs.neural.rules import Nets, Npqm
 from pdqs.pricing.rules.base import Setting
 from pdqs.privacy.contracts import contract_named
+from pdqs.tables.atomic import replacing
 
 if TYPE_CHECKING:
     from pdqs.neural.training import Saved
@@ -163,17 +163,11 @@ def _digest(arrays: Mapping[str, Floats], about: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, arrays: Mapping[str, Floats], about: dict[str, Any]) -> None:
-    """All or nothing: to a file beside it first, then in its place."""
+    """An atomic write of arrays and what is said of them, with a hash over both."""
     about = {**about, "versions": versions()}
     text = json.dumps({**about, "sha256": _digest(arrays, about)}, sort_keys=True)
-    part = path.with_name(path.name + ".part")
-    try:
-        with open(part, "wb") as out:
-            np.savez(out, about=np.array(text), **arrays)  # type: ignore[arg-type]  # numpy's stub takes no mapping
-        os.replace(part, path)
-    except OSError as fault:
-        part.unlink(missing_ok=True)
-        raise FileError(f"{path}: cannot be written: {fault.strerror or fault}") from None
+    with replacing(path) as passing, open(passing, "wb") as out:
+        np.savez(out, about=np.array(text), **arrays)  # type: ignore[arg-type]  # numpy's stub takes no mapping
 
 
 def _read(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:

@@ -20,7 +20,7 @@ from pdqs.model.errors import MissingExtraError, PlanError
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
-from pdqs.tables.files import replacing
+from pdqs.tables.atomic import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,6 @@ own name when every part is there. A part written twice (a task run again after 
 
 from __future__ import annotations
 
-import errno
-import os
 import secrets
 import shutil
 import time
@@ -20,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pdqs.model.errors import FileError
+from pdqs.tables.atomic import UNFINISHED, reason, replacing, take_place
 
 _PATIENCE_SECONDS = 5.0
 
@@ -39,9 +38,9 @@ def complete_folder(location: str | Path) -> Iterator[Path]:
         raise FileError(f"{out}: cannot be made: {fault.strerror}") from None
     try:
         yield partial
-        for stray in partial.glob(".*"):
+        for stray in partial.glob(f"{UNFINISHED}*"):
             stray.unlink()
-        partial.rename(out)
+        take_place(partial, out)
     except BaseException:
         _remove(partial)
         raise
@@ -49,17 +48,10 @@ def complete_folder(location: str | Path) -> Iterator[Path]:
 
 def write_part(folder: Path, index: int, rows: Iterable[Any], schema: Any) -> None:
     """One part, from record batches."""
-    name = f"part-{index:06d}.parquet"
-    passing = folder / f".{name}.{secrets.token_hex(4)}"
-    try:
-        with _out_of_room_said(folder), _writer(passing, schema) as writer:
-            for batch in rows:
-                writer.write_batch(batch)
-        os.replace(passing, folder / name)
-    except BaseException:
-        with suppress(OSError):
-            passing.unlink()
-        raise
+    path = folder / f"part-{index:06d}.parquet"
+    with replacing(path) as passing, _failure_said(folder), _writer(passing, schema) as writer:
+        for batch in rows:
+            writer.write_batch(batch)
 
 
 @contextmanager
@@ -78,15 +70,13 @@ def _writer(path: Path, schema: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _out_of_room_said(folder: Path) -> Iterator[None]:
+def _failure_said(folder: Path) -> Iterator[None]:
     try:
         yield
     except FileError:
         raise
     except OSError as fault:
-        full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        why = "no room left" if full else str(fault).splitlines()[0]
-        raise FileError(f"{folder}: cannot write: {why}; nothing was kept") from None
+        raise FileError(f"{folder}: cannot write: {reason(fault)}; nothing was kept") from None
 
 
 def _remove(folder: Path) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from pdqs.model.arrays import Column, Floats, Integers
 from pdqs.model.domain import Domain
 from pdqs.model.errors import FileError, InputError, MissingExtraError
 from pdqs.model.money import money_text
+from pdqs.tables.atomic import replacing
 
 KINDS = (".csv", ".parquet")
 MONEY_COLUMNS = ("payment", "paid")
@@ -223,20 +222,3 @@ def write_text(path: Path, text: str) -> None:
     """Text to a file, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside ``path``: it takes its place when the block ends well and vanishes when it does not."""
-    temporary = path.with_name(f".{path.stem}-{secrets.token_hex(6)}{path.suffix}")
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder")
-    try:
-        yield temporary
-        with temporary.open("rb+") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
-    except OSError as fault:
-        raise FileError(f"cannot write {path}: {fault.strerror or fault}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
