@@ -29,19 +29,19 @@ class Trade(Shown):
     answer: Answer
     payments: Payments
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Trade by rule {self.terms.rule_name}, clearing {self.terms.clearing}, contract {self.terms.contract}"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         return [
-            ("offers", f"{self.offers.bought:,} of {len(self.offers):,} owners, {self.offers._rows()[0][1]}"),
-            ("answer", self.answer._title()),
-            *self.answer._rows()[:-1],
-            ("paid", self.payments._rows()[0][1]),
+            ("offers", f"{self.offers.bought:,} of {len(self.offers):,} owners, {self.offers.rows()[0][1]}"),
+            ("answer", self.answer.title()),
+            *self.answer.rows()[:-1],
+            ("paid", self.payments.rows()[0][1]),
         ]
 
-    def _notes(self) -> tuple[str, ...]:
-        return (*self.answer.warnings, *self.payments._notes())
+    def notes(self) -> tuple[str, ...]:
+        return (*self.answer.warnings, *self.payments.notes())
 
 
 def trade(

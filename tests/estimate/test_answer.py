@@ -178,6 +178,6 @@ def test_answers_show_themselves_in_a_terminal_and_in_a_notebook(query, rng):
 
 def test_what_a_page_shows_cannot_be_markup():
     shown = pdqs.present.text.Shown()
-    shown._title = lambda: "<script>"
-    shown._rows = lambda: [("a & b", "<b>")]
+    shown.title = lambda: "<script>"
+    shown.rows = lambda: [("a & b", "<b>")]
     assert "<script>" not in shown._repr_html_()

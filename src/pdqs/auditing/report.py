@@ -130,17 +130,17 @@ class AuditReport(Shown):
         """Whether every promise was kept as far as this audit could see."""
         return not self.broken
 
-    def _title(self) -> str:
+    def title(self) -> str:
         verdict = "every promise kept" if self.kept else f"{len(self.broken)} of its promises broken"
         return f"Audit of {self.name}: {verdict}"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         rows = [(f"{each.title} ({each.code})", f"{each.verdict:<12}  {each.measured}") for each in self.promises]
         rows += [(f"{each.names} names", f"{'figure':<12}  {describe_names(each)}") for each in self.false_names]
         rows += [(f"{each.share:.0%} liars", f"{'figure':<12}  {describe_liars(each)}") for each in self.poisoning]
         return [*rows, ("repeat", f"{'':<12}  {self.command}")]
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         example = self.truthfulness.example
         return (f"{example}, in {describe_market(example.market)}",) if example.gains else ()
 

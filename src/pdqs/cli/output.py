@@ -37,14 +37,14 @@ class Output:
 
     def show(self, result: Shown) -> None:
         """A result as a titled table, its notes below."""
-        self.say(result._title(), style="bold")
+        self.say(result.title(), style="bold")
         table = Table(show_header=False, box=None)
         table.add_column(style="cyan", no_wrap=True)
         table.add_column()
-        for name, value in result._rows():
+        for name, value in result.rows():
             table.add_row(name, value)
         self._print(table)
-        for note in result._notes():
+        for note in result.notes():
             self.say(f"! {note}", style="yellow")
 
     def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:

@@ -49,12 +49,12 @@ class Answer(Shown):
     information: float
     warnings: tuple[str, ...]
 
-    def _title(self) -> str:
+    def title(self) -> str:
         if isinstance(self.value, np.ndarray):
             return f"{self.query.kind.capitalize()} over {self.value.size} values"
         return f"{self.query.kind.capitalize()}: {self.value:,.6g}"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         if isinstance(self.value, np.ndarray):
             labels = self.query.question.domain.decode(np.arange(self.value.size))
             shown = [
@@ -78,7 +78,7 @@ class Answer(Shown):
         heard = f"{self.heard:,} of {self.owners:,} owners, information {self.information:,.1f}"
         return heard if self.heard == self.owners else f"{heard}; the others are taken to be like them"
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         return self.warnings
 
 

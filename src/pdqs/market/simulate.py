@@ -51,10 +51,10 @@ class Simulated(Shown):
         low, high = self.answer.interval[0]
         return low <= self.truth <= high
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Simulated round of {self.answer.owners:,} owners"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         low, high = self.answer.interval[0]
         return [
             ("answer", f"{self.answer.values[0]:,.1f}"),
@@ -66,7 +66,7 @@ class Simulated(Shown):
             ("took", f"{self.seconds:.1f} s"),
         ]
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         return tuple(self.answer.warnings)
 
 

@@ -70,10 +70,10 @@ class Plan(Shown):
         """The curve as a picture."""
         return self.curve().figure()
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Plan: a budget of {self.budget:,.2f} gives ± {100 * self.half_width:.3g} points"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         per_owner, width = self.budget / self.owners, self.half_width
         return [
             (
@@ -95,15 +95,15 @@ class PlanCurve(Shown):
     budgets: Floats
     half_widths: Floats
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return "budget and half-width (points)"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         return [(f"{b:,.2f}", f"± {100 * w:.3g}") for b, w in zip(self.budgets, self.half_widths, strict=True)]
 
     def to_table(self) -> str:
         """The curve as a plain table."""
-        return table(("budget", "half-width (points)"), self._rows())
+        return table(("budget", "half-width (points)"), self.rows())
 
     def figure(self) -> Figure:
         """The curve as a picture, with the planned point marked."""

@@ -7,30 +7,33 @@ from html import escape
 
 
 class Shown:
-    """Gives a value ``repr`` and ``_repr_html_`` from its ``_title`` and ``_rows``."""
+    """Gives a value ``repr`` and ``_repr_html_`` from its ``title``, ``rows`` and ``notes``."""
 
-    def _title(self) -> str:
+    def title(self) -> str:
+        """One line that says what this is."""
         raise AssertionError("a shown value says its title")
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
+        """What it holds: a name and a value in words each."""
         raise AssertionError("a shown value says its rows")
 
-    def _notes(self) -> Sequence[str]:
+    def notes(self) -> Sequence[str]:
+        """What a reader should be warned of."""
         return ()
 
     def __repr__(self) -> str:
-        rows = self._rows()
+        rows = self.rows()
         width = max((len(name) for name, _ in rows), default=0)
-        lines = [self._title(), *(f"  {name:<{width}}  {value}" for name, value in rows)]
-        return "\n".join([*lines, *(f"  ! {note}" for note in self._notes())])
+        lines = [self.title(), *(f"  {name:<{width}}  {value}" for name, value in rows)]
+        return "\n".join([*lines, *(f"  ! {note}" for note in self.notes())])
 
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
-            for name, value in self._rows()
+            for name, value in self.rows()
         )
-        notes = "".join(f"<p>&#9888; {escape(note)}</p>" for note in self._notes())
-        return f"<div><strong>{escape(self._title())}</strong><table>{cells}</table>{notes}</div>"
+        notes = "".join(f"<p>&#9888; {escape(note)}</p>" for note in self.notes())
+        return f"<div><strong>{escape(self.title())}</strong><table>{cells}</table>{notes}</div>"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

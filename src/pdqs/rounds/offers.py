@@ -65,10 +65,10 @@ class Offers(Shown):
         """How many owners are asked for anything at all."""
         return int(np.count_nonzero(self.q))
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Offers to {self.bought:,} of {len(self):,} owners"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         some = self.q > 0
         rows = [
             ("spent", f"{short_money(self.spent_micros)} of {short_money(self.budget_micros)}"),

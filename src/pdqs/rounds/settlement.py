@@ -53,13 +53,13 @@ class Payments(Shown):
     def __len__(self) -> int:
         return int(self.micros.size)
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Payments to {int(np.count_nonzero(self.micros)):,} of {len(self):,} owners"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         return [("paid", f"{short_money(self.total_micros)} of {short_money(self.budget_micros)}")]
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         return () if self.within_budget else (f"{short_money(self.total_micros - self.budget_micros)} over the budget",)
 
 

@@ -43,19 +43,19 @@ class StreamedTrade(Shown):
     sums: TradeSums
     answer: Answer
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Trade by rule {self.terms.rule_name}, clearing {self.terms.clearing}, contract {self.terms.contract}"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         offers = self.sums.offers
         return [
-            ("offers", f"{offers.bought:,} of {offers.owners:,} owners, {offers._rows()[0][1]}"),
-            ("answer", self.answer._title()),
-            *self.answer._rows()[:-1],
+            ("offers", f"{offers.bought:,} of {offers.owners:,} owners, {offers.rows()[0][1]}"),
+            ("answer", self.answer.title()),
+            *self.answer.rows()[:-1],
             ("paid", f"{short_money(self.sums.paid_micros)} of {short_money(self.terms.budget_micros)}"),
         ]
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         over = self.sums.paid_micros - self.terms.budget_micros
         return (*self.answer.warnings, *((f"{short_money(over)} over the budget",) if over > 0 else ()))
 

@@ -44,10 +44,10 @@ class Totals(Shown):
             budget_micros=self.budget_micros,
         )
 
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Offers to {self.bought:,} of {self.owners:,} owners"
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
         return [
             ("spent", f"{short_money(self.spent_micros)} of {short_money(self.budget_micros)}"),
             ("information", f"{self.information:,.1f} (sum of q^2)"),

@@ -44,6 +44,6 @@ def run(
     to.show(plan)
     if alpha is not None:
         to.say(f"  An error of {alpha:g} or more has a probability of at most {result['delta']:.3g}.")
-    to.rows(("budget", "half-width (points)"), curve._rows(), title="What other budgets give")
+    to.rows(("budget", "half-width (points)"), curve.rows(), title="What other budgets give")
     to.wrote(picture)
     to.finish(result)
