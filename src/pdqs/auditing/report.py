@@ -46,11 +46,13 @@ def claims(terms: Terms) -> Claims:
     fairquery                               yes    yes    yes               yes              yes
     open, as the paper runs NPQM            yes    yes    yes               no               yes
     open, otherwise                         yes    yes    no                no               yes
+    single-minded                           yes    yes    yes               yes              yes
+    fallah                                  yes    yes    no                no               yes
     ======================================  =====  =====  ================  ===============  =====
 
     The paper claims IC, IR and LDP of each of its mechanisms and BF of the *expected* payments. LDP is a promise
     about all that the broker sees, the payment included. ``open`` on terms of one's own buys whatever comes, and says
-    so.
+    so; ``fallah`` promises the budget on average, if bids follow the prior.
 
     >>> import pdqs
     >>> claims(pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing="open")).budget_ex_ante
@@ -60,7 +62,7 @@ def claims(terms: Terms) -> Claims:
     return Claims(
         truthful=True,
         rational=True,
-        budget_ex_ante=terms.clearing != "open" or as_printed,
+        budget_ex_ante=terms.cuts_to_budget or as_printed,
         budget_ex_post=terms.keeps_budget,
         private=True,
     )

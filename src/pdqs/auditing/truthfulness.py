@@ -18,6 +18,7 @@ import numpy as np
 
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Deal, Mechanism
+from pdqs.clearing.fallah import curve_ahead
 from pdqs.clearing.fixed import curve_for
 from pdqs.clearing.ladder import calibrate, ladder_of, summarise
 from pdqs.model.arrays import Floats, Integers
@@ -292,8 +293,11 @@ class Case:
 def kinks(bids: Floats, owner: int, terms: Terms) -> Floats:
     """Where the curve that she faces bends or stops, and where the ladder passes from one rung to the next."""
     found: list[float] = []
-    if terms.clearing == "fairquery":
+    if terms.clearing in ("fairquery", "single-minded"):
         return np.array(found)
+    if terms.clearing == "fallah":
+        ahead = curve_ahead(bids.size, terms)
+        return np.array(found if ahead is None else _bends(ahead))
     if terms.clearing == "ladder":
         calibration = calibrate(summarise(bids, *terms.bid_range), terms)
         found += calibration.uppers[:8].tolist()

@@ -6,9 +6,11 @@ import dataclasses
 from collections.abc import Callable
 
 from pdqs.clearing.fairquery import clear_fairly
+from pdqs.clearing.fallah import clear_as_expected
 from pdqs.clearing.fixed import clear_openly
 from pdqs.clearing.greedy import clear_greedily
 from pdqs.clearing.ladder import apply, calibrate, clear_by_ladder, summarise
+from pdqs.clearing.single_minded import clear_single_minded
 from pdqs.clearing.summaries import BidSummary
 from pdqs.model import columns
 from pdqs.model.arrays import Column, Floats
@@ -22,6 +24,8 @@ _WAYS: dict[str, Callable[[Floats, Terms], Offers]] = {
     "greedy": clear_greedily,
     "fairquery": clear_fairly,
     "open": clear_openly,
+    "single-minded": clear_single_minded,
+    "fallah": clear_as_expected,
 }
 
 

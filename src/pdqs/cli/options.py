@@ -28,6 +28,8 @@ PRESETS: Mapping[str, Callable[..., Terms]] = {
     "gpqm-exponential": presets.gpqm_exponential,
     "gpqm-logarithmic": presets.gpqm_logarithmic,
     "fairquery": presets.fairquery,
+    "single-minded": presets.single_minded,
+    "fallah-local": presets.fallah_local,
 }
 
 _ORDERED: Mapping[str, Callable[[Domain], Query]] = {"median": Median, "mean": Mean, "histogram": Histogram}
@@ -51,7 +53,9 @@ class TermsOptions:
     rule: Annotated[
         str | None, typer.Option(help=f"{', '.join(sorted(rules.NAMED))}; with figures as in exponential:2.5.")
     ] = None
-    clearing: Annotated[str | None, typer.Option(help="ladder (truthful), greedy, fairquery or open.")] = None
+    clearing: Annotated[
+        str | None, typer.Option(help="ladder (truthful), greedy, fairquery, open, single-minded or fallah.")
+    ] = None
     contract: Annotated[str | None, typer.Option(help="on-report, or the paper's on-selection.")] = None
     epsilon_max: Annotated[float | None, typer.Option(help="The most privacy that any owner is asked to sell.")] = None
     estimator: Annotated[str | None, typer.Option(help="weighted, unbiased, shrunk or naive.")] = None

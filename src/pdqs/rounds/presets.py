@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pdqs.model.priors import Prior
 from pdqs.model.query import Query
 from pdqs.pricing.rules import Exponential, Linear, Logarithmic, Rule
 from pdqs.privacy.loss import cap_epsilon
@@ -67,6 +68,39 @@ def fairquery(*, query: Query, budget: float, bid_range: tuple[float, float] = (
         contract="on-report",
         epsilon_max=cap_epsilon(PAPER_Q_MAX, query.question.domain.size),
         estimator="naive",
+    )
+
+
+def single_minded(
+    *, query: Query, budget: float, epsilon: float = 1.0, bid_range: tuple[float, float] = (0.0, 1.0)
+) -> Terms:
+    """Every owner sells the same eps or nothing: the proportional share of the budget, after Zhang et al. (2020)."""
+    return Terms(
+        query=query,
+        budget=budget,
+        bid_range=bid_range,
+        rule="step",
+        clearing="single-minded",
+        contract="on-report",
+        epsilon_max=epsilon,
+        estimator="weighted",
+    )
+
+
+def fallah_local(
+    *, query: Query, budget: float, bid_range: tuple[float, float] = (0.0, 1.0), prior: Prior | None = None
+) -> Terms:
+    """Each owner's own eps from her virtual price, the budget met on average: after Fallah et al. (2022), local."""
+    return Terms(
+        query=query,
+        budget=budget,
+        bid_range=bid_range,
+        rule="laplace",
+        clearing="fallah",
+        contract="on-report",
+        epsilon_max=4.0,
+        estimator="weighted",
+        prior=prior,
     )
 
 

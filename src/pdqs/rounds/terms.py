@@ -25,7 +25,7 @@ from pdqs.privacy.contracts import CONTRACTS, Contract, contract_named
 from pdqs.privacy.loss import Q_UNITS, cap_q
 from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
 
-CLEARINGS = ("ladder", "greedy", "fairquery", "open")
+CLEARINGS = ("ladder", "greedy", "fairquery", "open", "single-minded", "fallah")
 ESTIMATORS = ("naive", "weighted", "unbiased", "shrunk")
 
 
@@ -179,8 +179,13 @@ class Terms:
 
     @property
     def keeps_budget(self) -> bool:
-        """Whether what is paid can never pass the budget: all but `open`, and never when only the chosen are paid."""
-        return self.clearing != "open" and (self.contract_terms.hides_coin or self.clearing == "fairquery")
+        """Whether what is paid can never pass the budget: not without a cut, nor where only the chosen are paid."""
+        return self.cuts_to_budget and (self.contract_terms.hides_coin or self.clearing == "fairquery")
+
+    @property
+    def cuts_to_budget(self) -> bool:
+        """Whether the clearing holds the expected payments of the bids at hand to the budget."""
+        return self.clearing not in ("open", "fallah")
 
     def canonical(self) -> str:
         """The terms as JSON with sorted keys: two parties with the same terms write the same bytes."""

@@ -23,6 +23,7 @@ from typing import Any
 from pdqs.model.errors import RuleError
 from pdqs.pricing.rules.base import Rule, Setting, bind, check, has_field, is_vouched, name_of, printed_scale, replaced
 from pdqs.pricing.rules.exponential import Exponential
+from pdqs.pricing.rules.laplace import Laplace
 from pdqs.pricing.rules.linear import Linear
 from pdqs.pricing.rules.logarithmic import Logarithmic
 from pdqs.pricing.rules.optimal import Optimal
@@ -32,7 +33,7 @@ from pdqs.pricing.rules.step import Step
 from pdqs.pricing.rules.tabled import Tabled, tabled
 
 NAMED: dict[str, Callable[[], Any]] = {
-    rule.name: rule for rule in (Linear, Exponential, Logarithmic, Quadratic, Step, Optimal, Robust)
+    rule.name: rule for rule in (Linear, Exponential, Logarithmic, Quadratic, Step, Optimal, Robust, Laplace)
 }
 
 
@@ -52,6 +53,7 @@ def named(name: str) -> Rule:
 __all__ = [
     "NAMED",
     "Exponential",
+    "Laplace",
     "Linear",
     "Logarithmic",
     "Optimal",

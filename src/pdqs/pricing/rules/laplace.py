@@ -1,0 +1,60 @@
+"""q as Fallah et al. (2022) would choose eps: the best linear estimate from Laplace reports for the money."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.model.arrays import Floats
+from pdqs.model.priors import Prior, Uniform
+from pdqs.pricing.rules.base import Setting, vouched
+from pdqs.privacy.loss import epsilon, q_of_epsilon
+
+EPSILON_STAR = math.sqrt(8.0)
+"""Where the precision of a Laplace report for its eps is largest."""
+
+
+@vouched
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace:
+    r"""The eps at which a report with Laplace noise is worth its virtual price, as a chance of truth.
+
+    A value in [0, 1] with Laplace noise of scale 1/eps has variance at most 1/4 + 2/eps^2, and the best linear weights
+    give the mean of owners a precision of sum 1/(1/4 + 2/eps^2) = 4 sum h(eps), h(e) = e^2/(e^2 + 8). So
+
+    .. math:: \varepsilon(b; s) = \arg\max_{0 \le e \le \varepsilon_{max}} h(e) - \phi(b)\, e / s
+
+    with phi the virtual price of the prior. h is S-shaped: nothing is bought, or at least eps* = sqrt(8) (or the cap,
+    where that is lower). The report itself is k-ary randomised response at that eps.
+
+    >>> Laplace().q(np.array([0.01, 0.05, 0.3]), 1.0).round(3).tolist()
+    [0.964, 0.928, 0.0]
+    """
+
+    prior: Prior | None = None
+    setting: Setting = Setting()
+    name = "laplace"
+
+    def q(self, bids: Floats, scale: float) -> Floats:
+        if scale <= 0:
+            return np.zeros_like(bids)
+        prior = self.prior or Uniform(self.setting.low, self.setting.high)
+        cap = float(epsilon(np.array(self.setting.q_max), self.setting.domain_size))
+        chosen = _chosen_epsilon(prior.virtual_price(bids) / scale, cap)
+        q: Floats = np.minimum(q_of_epsilon(chosen, self.setting.domain_size), self.setting.q_max)
+        return q
+
+
+def _chosen_epsilon(m: Floats, cap: float) -> Floats:
+    """argmax of h(e) - m e on [0, cap]: 0, or the larger root of h'(e) = 16 e/(e^2 + 8)^2 = m, by bisection."""
+    least = min(EPSILON_STAR, cap)
+    low, high = np.full_like(m, least), np.full_like(m, cap)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        worth = 16.0 * middle / (middle * middle + 8.0) ** 2 >= m
+        low, high = np.where(worth, middle, low), np.where(worth, high, middle)
+    return np.where(m <= least / (least * least + 8.0), low, 0.0)
