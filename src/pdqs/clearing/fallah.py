@@ -15,7 +15,7 @@ from pdqs.model.arrays import Floats
 from pdqs.model.priors import Prior
 from pdqs.pricing.payment import Curve, capped_q, curve
 from pdqs.pricing.rules import Rule, Setting
-from pdqs.rounds.offers import Offers, make_offers
+from pdqs.rounds.offers import Draft, Offers, make_offers
 from pdqs.rounds.terms import Terms
 
 PLACES = 2**14  # equally likely bids that stand for the prior
@@ -25,7 +25,7 @@ def clear_as_expected(bids: Floats, terms: Terms) -> Offers:
     """Everyone at the curve that spends the budget on average."""
     chosen = curve_ahead(bids.size, terms)
     if chosen is None:
-        return make_offers(bids, *np.zeros((2, bids.size)), terms.question.domain, terms.budget_micros)
+        return Draft(bids, terms.question.domain, terms.budget_micros).closed()
     q = chosen.q(bids)
     return make_offers(bids, q, chosen.payment_at(bids, q), terms.question.domain, terms.budget_micros)
 
