@@ -22,9 +22,9 @@ from pdqs.clearing.lottery import (
     posted_prices,
     summarise_lottery,
 )
-from pdqs.clearing.lottery_costs import costs_of, plain_charge, weights_of
-from pdqs.clearing.lottery_summary import bid_bin, bid_edges, draw_bin, draw_edges
-from pdqs.clearing.lottery_words import ScaleLadder
+from pdqs.clearing.lottery.costs import costs_of, plain_charge, weights_of
+from pdqs.clearing.lottery.market import ScaleLadder
+from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, draw_bin, draw_edges
 from pdqs.model.errors import PdqsError
 from pdqs.model.priors import TruncatedNormal
 from pdqs.pricing.payment import misreport_micros
@@ -371,7 +371,7 @@ def test_the_promises_hold_when_owners_are_counted_in_cells(case, data):
     """The large market's clearing, forced on a small one."""
     market, n = with_coarse_ladder(case[0]), case[1]
     bids, words = data.draw(bids_within(market, n)), data.draw(words_within(market, n))
-    with mock.patch("pdqs.clearing.lottery_summary.EXACT", 1):
+    with mock.patch("pdqs.clearing.lottery.summaries.EXACT", 1):
         found = cleared(bids, words, market)
         assert int(found.price_micros.sum()) <= market.budget_micros
         assert all(utility_micros(found, i, bids[i], market) >= 0 for i in range(n))

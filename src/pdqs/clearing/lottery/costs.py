@@ -10,9 +10,9 @@ from typing import Protocol, final
 
 import numpy as np
 
-from pdqs.clearing.lottery_full import FullRungs
-from pdqs.clearing.lottery_summary import LotterySummary, bid_edges, draw_edges
-from pdqs.clearing.lottery_words import LotteryMarket
+from pdqs.clearing.lottery.full_curve import FullRungs
+from pdqs.clearing.lottery.market import LotteryMarket
+from pdqs.clearing.lottery.summaries import LotterySummary, bid_edges, draw_edges
 from pdqs.model.arrays import Floats, Integers, Words
 from pdqs.model.errors import TermsError
 

@@ -8,10 +8,10 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing.lottery_costs import costs_of
-from pdqs.clearing.lottery_full import FullRungs
-from pdqs.clearing.lottery_summary import LotterySummary
-from pdqs.clearing.lottery_words import LotteryMarket
+from pdqs.clearing.lottery.costs import costs_of
+from pdqs.clearing.lottery.full_curve import FullRungs
+from pdqs.clearing.lottery.market import LotteryMarket
+from pdqs.clearing.lottery.summaries import LotterySummary
 from pdqs.model.arrays import Integers
 
 

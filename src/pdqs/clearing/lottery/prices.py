@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdqs.clearing.lottery_calibration import LotteryCalibration
-from pdqs.clearing.lottery_costs import Costs, costs_of, plain_charge, weights_of
-from pdqs.clearing.lottery_full import FullRungs, in_parts
-from pdqs.clearing.lottery_summary import bid_bin, bid_edges, draw_bin, draw_edges
-from pdqs.clearing.lottery_words import LotteryMarket
+from pdqs.clearing.lottery.calibration import LotteryCalibration
+from pdqs.clearing.lottery.costs import Costs, costs_of, plain_charge, weights_of
+from pdqs.clearing.lottery.full_curve import FullRungs, in_parts
+from pdqs.clearing.lottery.market import LotteryMarket
+from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, draw_bin, draw_edges
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.privacy.loss import round_q_down
 

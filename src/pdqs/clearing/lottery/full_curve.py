@@ -17,7 +17,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing.lottery_words import CHARGE, LotteryMarket
+from pdqs.clearing.lottery.market import CHARGE, LotteryMarket
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.model.money import MICROS_PER_UNIT, payment_micros
 
