@@ -36,6 +36,7 @@ from pdqs.protocol.market_messages import (
     UserPage,
 )
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
+from pdqs.tables.spreadsheet import harmless
 
 _PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -136,16 +137,11 @@ def get_payables_file(caller: Calling) -> Response:
     lines.writerow(["user_id", "name", "balance_micros"])
     page = reads.payables(caller.market, actor, None, 1000)
     while page.items:
-        # A name that starts like a formula must not run in a spreadsheet.
-        lines.writerows([[p.user_id, _harmless(p.name), p.balance_micros] for p in page.items])
+        lines.writerows([[p.user_id, harmless(p.name), p.balance_micros] for p in page.items])
         if page.next is None:
             break
         page = reads.payables(caller.market, actor, page.next, 1000)
     return Response(text.getvalue(), media_type="text/csv")
-
-
-def _harmless(name: str) -> str:
-    return f"'{name}" if name[0] in "=+-@" else name
 
 
 @router.get("/trial-balance", tags=["money"])

@@ -19,6 +19,7 @@ from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, ConsumerSession, Form, PageRoute, RoundId, key_of, market_of
 from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
+from pdqs.tables.spreadsheet import harmless
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute)
 
@@ -99,7 +100,7 @@ def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSe
     if kind == "json":
         text, media = found.model_dump_json(indent=2), "application/json"
     elif kind == "csv":
-        text, media = _csv(found), "text/csv; charset=utf-8"
+        text, media = answer_csv(found), "text/csv; charset=utf-8"
     else:
         raise NotFoundError(ProblemType.NO_FORMAT, "an answer can be had as json or csv")
     headers = {"Content-Disposition": f'attachment; filename="{round_id}.{kind}"', "Cache-Control": "no-store"}
@@ -147,15 +148,10 @@ def _scale(found: Round, answer: AnswerMessage | None) -> tuple[float, float]:
     return domain.start, domain.start + domain.step * (domain.size - 1)
 
 
-def _csv(found: AnswerMessage) -> str:
+def answer_csv(found: AnswerMessage) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("label", "value", "raw", "low", "high", "level"))
     for label, value, raw, (low, high) in zip(found.labels, found.values, found.raw, found.interval, strict=True):
-        rows.writerow((plain_label(label), value, raw, low, high, found.level))
+        rows.writerow((harmless(label), value, raw, low, high, found.level))
     return text.getvalue()
-
-
-def plain_label(label: str) -> str:
-    """A label that a spreadsheet will not take for a formula."""
-    return f"'{label}" if label[:1] in "=+-@" and not label.lstrip("+-").replace(".", "", 1).isdigit() else label
