@@ -57,7 +57,6 @@ def test_a_round_beyond_the_balance_cannot_be_opened(town: Town) -> None:
         {"bid_low_micros": 5, "bid_high_micros": 5},
         {"estimator": "unbiased"},
         {"query": QueryMessage(kind="median", text="", domain=DomainMessage(kind="categories", labels=["a", "b"]))},
-        {"query": QueryMessage(kind="histogram", text="", domain=DomainMessage(kind="categories", labels=["a", "a"]))},
         {"query": QueryMessage(kind="count", text="", domain=DomainMessage(kind="grid", size=3))},
     ],
 )

@@ -13,14 +13,16 @@ from typing import Any, final
 
 import numpy as np
 
-from pdqs.model.errors import PdqsError
+from pdqs.model.domain import Domain
+from pdqs.model.errors import PdqsError, TermsError
 from pdqs.model.money import MICROS_PER_UNIT, exact_money
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.ledger import Charge, Ledger, Spending, StoredBid, StoredReport
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, epsilon_of, in_words, is_fair, least_payment_micros
 from pdqs.privacy.entropy import Entropy, SystemEntropy
 from pdqs.privacy.randomiser import draw_reports
-from pdqs.protocol.device_messages import Bid, Offer, Report, RoundNotice
+from pdqs.protocol.device_messages import Bid, DomainMessage, Offer, Report, RoundNotice
+from pdqs.rounds.terms import Terms
 
 
 @final
@@ -29,6 +31,8 @@ class Review:
     """An offer that passed every check, with all the owner needs to decide."""
 
     offer: Offer
+    domain: Domain
+    """What the answer is drawn from. Its size is the k that was priced, is shown and will be charged."""
     bid_micros: int
     epsilon: float
     epsilon_nanos: int
@@ -38,7 +42,7 @@ class Review:
     @property
     def meaning(self) -> str:
         """What the eps means, in words."""
-        return in_words(self.offer.q_numerator, self.offer.question.domain.size)
+        return in_words(self.offer.q_numerator, self.domain.size)
 
     @property
     def after_nanos(self) -> int:
@@ -77,9 +81,11 @@ class Device:
         if bid is None:
             raise OfferRefused(f"this device made no bid in round {notice.round_id}, so there is nothing to hold it to")
         check_offer(notice, offer, bid.bid_micros)
-        k = offer.question.domain.size
+        domain = offer.question.domain.domain()
+        k = domain.size
         return Review(
             offer=offer,
+            domain=domain,
             bid_micros=bid.bid_micros,
             epsilon=epsilon_of(offer.q_numerator, k),
             epsilon_nanos=epsilon_nanos(offer.q_numerator, k),
@@ -89,8 +95,7 @@ class Device:
 
     def report(self, review: Review, value: Any, *, now_ms: int) -> StoredReport:
         """Draw once, charge, store; what comes back is ready to send; a round reported on gives its bytes again."""
-        offer = review.offer
-        domain = offer.question.domain.domain()
+        offer, domain = review.offer, review.domain
         try:
             code = domain.encode([value])
         except PdqsError:  # its message quotes the value, which is not to be written anywhere
@@ -120,50 +125,47 @@ def _body(offer: Offer, code: int) -> bytes:
     return Report(terms_hash=offer.terms_hash, code=code).model_dump_json().encode()
 
 
-def check_notice(notice: RoundNotice) -> dict[str, Any]:
-    """The frozen document behind the hash says what the notice shows; gives the document."""
+def check_notice(notice: RoundNotice) -> None:
+    """The frozen document behind the hash says what the notice shows."""
+    where = f"round {notice.round_id}"
     if hashlib.sha256(notice.terms.encode()).hexdigest() != notice.terms_hash:
-        raise OfferRefused(f"round {notice.round_id}: the terms do not match their hash")
+        raise OfferRefused(f"{where}: the terms do not match their hash")
     try:
-        document = json.loads(notice.terms)
-        promised = _promised(document)
-    except (ValueError, KeyError, TypeError) as fault:
-        raise OfferRefused(f"round {notice.round_id}: the terms cannot be read ({fault!r})") from None
+        if DomainMessage.of(notice.question.domain.domain()) != notice.question.domain:
+            raise OfferRefused(f"{where}: the list of answers is not what its own domain would say")
+        promised = _promised(notice.terms)
+    except (ValueError, KeyError, TypeError, RecursionError, TermsError) as fault:
+        raise OfferRefused(f"{where}: the terms cannot be read ({fault})") from None
     for what, (frozen, shown) in _pairs(notice, promised).items():
         if frozen != shown:
-            raise OfferRefused(
-                f"round {notice.round_id}: the {what} shown ({shown}) is not that of the terms ({frozen})"
-            )
+            raise OfferRefused(f"{where}: the {what} shown ({shown}) is not that of the terms ({frozen})")
     if promised["contract"] != "on-report":
-        raise OfferRefused(f"round {notice.round_id}: contract {promised['contract']!r} would give the coin away")
-    return dict(document)
+        raise OfferRefused(f"{where}: contract {promised['contract']!r} would give the coin away")
 
 
-def _promised(document: dict[str, Any]) -> dict[str, Any]:
+def _promised(text: str) -> dict[str, Any]:
     """The facts of the frozen document that the owner's side relies on."""
-    terms = document["terms"]
-    query = terms["query"]
-    domain = query.get("domain") or {"kind": "binary", "labels": [], "start": 0.0, "step": 1.0, "size": 2}
-    low, high = terms["bid_range"]
+    document = json.loads(text)
+    terms = Terms.read(document["terms"])
+    low, high = terms.bid_range
     return {
         "round": document["round"],
         "attribute": document["attribute"],
-        "text": query["text"],
-        "domain": (domain["kind"], tuple(domain["labels"]), domain["start"], domain["step"], domain["size"]),
+        "text": terms.question.text,
+        "domain": DomainMessage.of(terms.question.domain),
         "bid range": (round(low * MICROS_PER_UNIT), round(high * MICROS_PER_UNIT)),
-        "epsilon cap": terms["epsilon_max"],
+        "epsilon cap": terms.epsilon_max,
         "closing time": document["bids_close_at_ms"],
-        "contract": terms["contract"],
+        "contract": terms.contract,
     }
 
 
 def _pairs(notice: RoundNotice, promised: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    domain = notice.question.domain
     shown = {
         "round": notice.round_id,
         "attribute": notice.question.attribute,
         "text": notice.question.text,
-        "domain": (domain.kind, tuple(domain.labels), domain.start, domain.step, domain.size),
+        "domain": notice.question.domain,
         "bid range": (notice.bid_low_micros, notice.bid_high_micros),
         "epsilon cap": notice.epsilon_max,
         "closing time": notice.bids_close_at_ms,
@@ -179,7 +181,7 @@ def check_offer(notice: RoundNotice, offer: Offer, bid_micros: int) -> None:
         raise OfferRefused(f"{where}: it is not for the terms that were bid on")
     if offer.question != notice.question:
         raise OfferRefused(f"{where}: it asks another question than the round did")
-    k = offer.question.domain.size
+    k = offer.question.domain.domain().size
     nanos = epsilon_nanos(offer.q_numerator, k)
     if nanos > round(notice.epsilon_max * NANOS_PER_EPSILON) + 1:  # the cap itself, rounded up, is allowed
         raise OfferRefused(f"{where}: epsilon {nanos / NANOS_PER_EPSILON:.6f} is above the round's cap")

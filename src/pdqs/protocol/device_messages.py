@@ -8,11 +8,12 @@ such field, and unknown fields are refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from pdqs.model.domain import Domain
+from pdqs.model.errors import DomainError
 from pdqs.model.question import Question as CoreQuestion
 
 MOST_MICROS = 10**15
@@ -40,7 +41,8 @@ class Message(BaseModel):
 class DomainMessage(Message):
     """A public domain: ``binary``, ``categories`` with labels, or ``grid`` with start, step and size.
 
-    The code of a label or grid value is its place, counted from 0.
+    The code of a label or grid value is its place, counted from 0. ``size`` is k, which decides what a report costs: a
+    message whose size is not that of its own labels, or which says what its kind does not have, is refused.
     """
 
     kind: Literal["binary", "categories", "grid"]
@@ -49,17 +51,21 @@ class DomainMessage(Message):
     step: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] = 1.0
     size: Annotated[int, Field(ge=2, le=MOST_CODES)] = 2
 
+    @model_validator(mode="after")
+    def _is_what_its_domain_would_write(self) -> Self:
+        try:
+            self.domain()
+        except DomainError as fault:
+            raise ValueError(str(fault)) from None
+        return self
+
     def domain(self) -> Domain:
         """The core's domain; refuses what is none.
 
         >>> DomainMessage(kind="grid", start=10.0, step=5.0, size=3).domain().numbers.tolist()
         [10.0, 15.0, 20.0]
         """
-        if self.kind == "binary":
-            return Domain.binary()
-        if self.kind == "categories":
-            return Domain.categories(self.labels)
-        return Domain.grid(self.start, self.start + self.step * (self.size - 1), self.step)
+        return Domain(kind=self.kind, labels=tuple(self.labels), start=self.start, step=self.step, size=self.size)
 
     @staticmethod
     def of(domain: Domain) -> DomainMessage:

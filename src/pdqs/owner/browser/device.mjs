@@ -7,6 +7,7 @@ import { money } from "./money.mjs";
 import { drawReport, systemWords } from "./randomiser.mjs";
 import { epsilon, epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
 
+const MOST_CODES = 10_000;
 export const DEFAULT_CAP_NANOS = 10 * NANOS_PER_EPSILON;
 
 /** The device stopped before anything was sent; the message says why, in words for the owner. */
@@ -22,6 +23,18 @@ export async function sha256(text, subtle = globalThis.crypto?.subtle) {
   if (!subtle) throw new Refusal("This page is not on a secure connection, so the terms cannot be checked.");
   const digest = await subtle.digest("SHA-256", new TextEncoder().encode(text));
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** k: how many values a report can take, counted from the answers themselves; refuses a domain that contradicts itself. */
+export function domainSize({ kind, labels, start, step, size }) {
+  const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string" && label.length > 0);
+  const counted = { binary: 2, categories: labels?.length, grid: size }[kind];
+  const plain = kind === "grid" ? Number.isFinite(start) && step > 0 && Number.isFinite(step) : start === 0 && step === 1;
+  const listed = kind === "categories" ? new Set(labels).size === size : labels?.length === 0;
+  if (!texts || !plain || !listed || !Number.isInteger(size) || size < 2 || size > MOST_CODES || counted !== size) {
+    throw new Refusal("The list of answers contradicts itself, so what an answer would cost cannot be known.");
+  }
+  return size;
 }
 
 const BINARY = { kind: "binary", labels: [], start: 0, step: 1, size: 2 };
@@ -59,6 +72,7 @@ export async function checkNotice(notice) {
   for (const [what, [frozen, shown]] of Object.entries(pairs)) {
     if (frozen !== shown) throw new Refusal(`The ${what} shown is not that of the terms.`);
   }
+  domainSize(notice.question.domain);
   if (contract !== "on-report") throw new Refusal("This contract would give away whether your report is the truth.");
 }
 
@@ -71,7 +85,7 @@ export async function checkOffer(notice, offer, bidMicros) {
   if (questionKey(offer.question) !== questionKey(notice.question)) {
     throw new Refusal("The offer asks another question than the round did.");
   }
-  const k = offer.question.domain.size;
+  const k = domainSize(offer.question.domain);
   const nanos = epsilonNanos(offer.q_numerator, k);
   if (nanos > Math.round(notice.epsilon_max * NANOS_PER_EPSILON) + 1) {
     throw new Refusal("The offer asks for more privacy than the round's cap allows.");
@@ -128,11 +142,12 @@ export class Device {
     const bid = await this.store.get("bids", this.key(notice.round_id));
     if (!bid) throw new Refusal("This browser has no record of your bid, so it cannot hold the offer to it. Report from where you bid.");
     await checkOffer(notice, offer, bid.bid_micros);
-    const k = offer.question.domain.size;
+    const k = domainSize(offer.question.domain);
     const spending = await this.spending(offer.question.attribute);
     const nanos = epsilonNanos(offer.q_numerator, k);
     return {
       offer,
+      domainSize: k,
       bidMicros: bid.bid_micros,
       epsilon: epsilon(offer.q_numerator, k),
       epsilonNanos: nanos,
@@ -145,7 +160,7 @@ export class Device {
   /** Draw once, charge and store in one transaction; a round reported on before gives its old record. */
   async report(review, code, nowMs) {
     const { offer } = review;
-    const { attribute, domain } = offer.question;
+    const { attribute } = offer.question;
     const nextWord = this.words(); // throws here, before anything is stored, where there is no entropy
     const cap = await this.store.get("caps", this.key(attribute));
     return this.store.change("reports", this.key(offer.round_id), (made, reports) => {
@@ -163,7 +178,7 @@ export class Device {
         made_at_ms: nowMs,
         body: JSON.stringify({
           terms_hash: offer.terms_hash,
-          code: drawReport(code, offer.q_numerator, domain.size, nextWord),
+          code: drawReport(code, offer.q_numerator, review.domainSize, nextWord),
         }),
         acknowledged: false,
       };
