@@ -12,7 +12,7 @@ from scipy.stats import chi2
 import pdqs
 from pdqs.model.errors import InputError, RowError
 from pdqs.privacy import philox as module
-from pdqs.privacy.philox import philox
+from pdqs.privacy.philox import philox_words
 from pdqs.privacy.randomiser import draw_reports
 from pdqs.scale import OwnerEntropy, number_ids
 
@@ -35,7 +35,7 @@ def reference(counter: list[int], key: list[int], *, bits: int, rounds: int = 10
 
 
 def vectorised(number: int, block: int, key: int) -> list[int]:
-    return philox(np.array([number], dtype=np.uint64), block, key)[:, 0].tolist()
+    return philox_words(np.array([number], dtype=np.uint64), block, key)[:, 0].tolist()
 
 
 @given(st.lists(st.integers(0, WORD64 - 1), min_size=4, max_size=4), st.integers(0, WORD64**2 - 1))
@@ -59,8 +59,8 @@ def test_nine_rounds_are_not_taken_for_ten(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_long_and_short_batches_give_the_same_words() -> None:
     numbers = np.arange(20_000, dtype=np.uint64) * np.uint64(2**33 + 1)
-    whole = philox(numbers, 5, 99)
-    assert all((philox(numbers[i : i + 7], 5, 99) == whole[:, i : i + 7]).all() for i in (0, 8190, 19_993))
+    whole = philox_words(numbers, 5, 99)
+    assert all((philox_words(numbers[i : i + 7], 5, 99) == whole[:, i : i + 7]).all() for i in (0, 8190, 19_993))
 
 
 @given(st.permutations(range(12)), st.integers(1, 11), st.sampled_from([2, 3, 2**31 - 1, 2**31 + 1]))
@@ -100,16 +100,16 @@ def correlation(left: np.ndarray, right: np.ndarray) -> float:
 
 def test_coins_and_dice_of_neighbouring_owners_are_uniform_and_unrelated() -> None:
     """False alarms: 7 tests at about 1 in 10^6 each; the seed is fixed, so it either holds or does not."""
-    words = philox(np.arange(200_000, dtype=np.uint64), 0, 12345)
+    words = philox_words(np.arange(200_000, dtype=np.uint64), 0, 12345)
     assert all(uniformity(word) < chi2.isf(1e-6, 255) for word in words)
     assert abs(correlation(words[0], words[1])) < 5
     assert abs(correlation(words[0, :-1], words[0, 1:])) < 5
-    assert abs(correlation(words[0], philox(np.arange(200_000, dtype=np.uint64), 0, 12346)[0])) < 5
+    assert abs(correlation(words[0], philox_words(np.arange(200_000, dtype=np.uint64), 0, 12346)[0])) < 5
 
 
 def test_too_few_rounds_are_caught_as_not_random(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ROUNDS", 2)
-    words = philox(np.arange(200_000, dtype=np.uint64), 0, 12345)
+    words = philox_words(np.arange(200_000, dtype=np.uint64), 0, 12345)
     assert max(uniformity(word) for word in words) > chi2.isf(1e-6, 255)
 
 

@@ -94,7 +94,7 @@ class Output:
             self.console.print(table)
 
 
-def output(as_json: bool) -> Output:
+def console_output(as_json: bool) -> Output:
     """Standard output, at the terminal's width; wide enough for every table where there is no terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± still gets the figures

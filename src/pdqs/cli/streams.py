@@ -66,12 +66,12 @@ def clear_stream(
     bids: str, terms: Terms, out: Path | None, picture: Path | None, cluster: str | None, level: float, as_json: bool
 ) -> None:
     """pdqs clear over a stream."""
-    from pdqs.cli.output import output, terms_data
+    from pdqs.cli.output import console_output, terms_data
 
     folder = folder_of(out, picture)
     with running(cluster) as run:
         totals = run.clear(bids, terms, folder)
-    to = output(as_json)
+    to = console_output(as_json)
     to.show(totals)
     to.wrote(folder)
     to.finish({**terms_data(terms), **_totals_data(totals, level)})
@@ -88,12 +88,12 @@ def trade_stream(
     as_json: bool,
 ) -> None:
     """pdqs trade over a stream."""
-    from pdqs.cli.output import answer_data, output, terms_data
+    from pdqs.cli.output import answer_data, console_output, terms_data
 
     folder = folder_of(out, picture)
     with running(cluster) as run:
         done = run.trade(market, terms, folder, seed=seed, level=level)
-    to = output(as_json)
+    to = console_output(as_json)
     to.show(done)
     to.say(f"  seed {seed}")
     to.wrote(folder)
@@ -112,14 +112,14 @@ def answer_stream(
     offers: str, reports: str, options: Any, out: Path | None, cluster: str | None, level: float, as_json: bool
 ) -> None:
     """pdqs answer over two streams, row beside row; the budget is what the offers come to, unless one is given."""
-    from pdqs.cli.output import answer_data, output, terms_data
+    from pdqs.cli.output import answer_data, console_output, terms_data
 
     folder = None if out is None else folder_of(out)
     with running(cluster) as run:
         totals = run.add_up(offers, options.terms(budget=0.0))
         terms = options.terms(budget=totals.spent)
         answer = run.answer_offers(offers, reports, terms, out=folder, level=level)
-    to = output(as_json)
+    to = console_output(as_json)
     to.show(answer)
     to.wrote(folder)
     to.finish({**terms_data(terms), "answer": answer_data(answer)})

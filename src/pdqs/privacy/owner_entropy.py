@@ -12,7 +12,7 @@ import numpy as np
 
 from pdqs.model.arrays import Integers, Words
 from pdqs.model.errors import InputError, RowError, ensure
-from pdqs.privacy.philox import Numbers, philox
+from pdqs.privacy.philox import Numbers, philox_words
 
 _WORDS_PER_BLOCK = 4
 
@@ -34,7 +34,7 @@ class OwnerEntropy:
             raise InputError(f"a seed is a whole number from 0 to 2^64 - 1, got {seed}")
         self._seed = seed
         self._numbers = numbers
-        self._first_block = philox(numbers, 0, seed)
+        self._first_block = philox_words(numbers, 0, seed)
         self._drawn = 0
 
     def words(self, count: int) -> Words:
@@ -48,7 +48,7 @@ class OwnerEntropy:
         if block == 0:
             words: Words = self._first_block[word, places]
         else:
-            words = philox(self._numbers[places], block, self._seed)[word]
+            words = philox_words(self._numbers[places], block, self._seed)[word]
         return words
 
     def _next(self) -> int:

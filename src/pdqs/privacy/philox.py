@@ -31,12 +31,12 @@ _HALF = np.uint64(32)
 _BATCH = 2**13  # six columns of this many 8-byte words stay in a core's cache
 
 
-def philox(numbers: Numbers, block: int, key: int) -> Words:
+def philox_words(numbers: Numbers, block: int, key: int) -> Words:
     """Four words for each 64-bit number: the counter is (number's low half, its high half, ``block``, 0).
 
     ``key`` has 64 bits. The result has shape (4, size).
 
-    >>> [f"{int(word):08x}" for word in philox(np.zeros(1, dtype=np.uint64), 0, 0)[:, 0]]
+    >>> [f"{int(word):08x}" for word in philox_words(np.zeros(1, dtype=np.uint64), 0, 0)[:, 0]]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
     ensure(0 <= key < 2**64, "a key has 64 bits")

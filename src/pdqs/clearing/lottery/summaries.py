@@ -51,9 +51,10 @@ class LotterySummary:
         if owners <= EXACT:
             bids, draws = np.concatenate([self.bids, other.bids]), np.concatenate([self.draws, other.draws])
             return _listed(bids, draws, self.low, self.high, self.bits)
-        return _counted(self._as_cells() + other._as_cells(), owners, self.low, self.high, self.bits)
+        return _counted(self.as_cells() + other.as_cells(), owners, self.low, self.high, self.bits)
 
-    def _as_cells(self) -> Integers:
+    def as_cells(self) -> Integers:
+        """How many owners each cell holds, counted here where they are still listed one by one."""
         return self.cells if not self.exact else count_cells(self.bids, self.draws, self.low, self.high, self.bits)
 
 

@@ -32,7 +32,7 @@ def run(
     An owner without a report, or with an empty one, has not reported.
     """
     import pdqs
-    from pdqs.cli.output import answer_data, output, terms_data
+    from pdqs.cli.output import answer_data, console_output, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.tables import files, round_files
 
@@ -49,7 +49,7 @@ def run(
         due = pdqs.settle(offered, arrived, terms)
         save(out=out, table={"owner": owners, "paid": files.amounts(due.micros)})
 
-    to = output(as_json)
+    to = console_output(as_json)
     to.show(answer)
     to.wrote(out)
     to.finish({**terms_data(terms), "answer": answer_data(answer)})

@@ -35,7 +35,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Measure what a mechanism really keeps. Exit code 1 when a promise that its terms make is broken."""
-    from pdqs.cli.output import output
+    from pdqs.cli.output import console_output
     from pdqs.model.errors import TermsError
 
     if (what is None) != everything:
@@ -44,7 +44,7 @@ def run(
         raise TermsError("a certificate is for one mechanism: name it instead of --all")
     _check_target(certificate)
     given = {"owners": owners, "seed": seed, "effort": effort}
-    to = output(as_json)
+    to = console_output(as_json)
     if everything:
         kept = _compare(to, options, given)
     else:

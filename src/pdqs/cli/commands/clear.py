@@ -30,7 +30,7 @@ def run(
 ) -> None:
     """Turn bids into offers."""
     import pdqs
-    from pdqs.cli.output import offers_data, output, terms_data
+    from pdqs.cli.output import console_output, offers_data, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.present import figures
     from pdqs.tables import files, round_files
@@ -48,7 +48,7 @@ def run(
     columns = round_files.offer_columns([str(owner) for owner in table.columns["owner"]], offers)
     save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(offers, terms))
 
-    to = output(as_json)
+    to = console_output(as_json)
     to.show(offers)
     to.first_rows(columns, "offers")
     to.wrote(out, picture)

@@ -30,7 +30,7 @@ def run(
     """Run every mechanism on an embedded population and draw what came out."""
     import numpy as np
 
-    from pdqs.cli.output import json_text, output
+    from pdqs.cli.output import console_output, json_text
     from pdqs.cli.showcase import MECHANISMS, moral, question_of, showings
     from pdqs.experiments import populations
     from pdqs.model.errors import TermsError
@@ -45,7 +45,7 @@ def run(
     unit = "owners" if query == "count" else people.median_unit
     _, _, truth, words = question_of(people, query)
     _make_folder(out)
-    to = output(as_json)
+    to = console_output(as_json)
     running = showings(people, query, budget_share * people.owners, np.random.default_rng(seed))
     shown = to.progress(running, len(MECHANISMS), "running the mechanisms")
     sentence = moral(shown, unit)

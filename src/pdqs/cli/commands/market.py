@@ -14,7 +14,7 @@ from pdqs.cli.shared_options import Json
 
 if TYPE_CHECKING:
     from pdqs.market.client import MarketClient
-    from pdqs.market.simulate import Simulated
+    from pdqs.market.simulation import Simulated
 
 run = typer.Typer(
     add_completion=False,
@@ -42,7 +42,7 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Run a whole round with real owners over HTTP, and show the answer beside the simulated truth."""
-    from pdqs.market.simulate import simulate as simulated
+    from pdqs.market.simulation import simulate as simulated
 
     with _operator(link) as (address, operator):
         found = simulated(

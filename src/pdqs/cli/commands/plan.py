@@ -26,7 +26,7 @@ def run(
 ) -> None:
     """Say what a budget buys (--budget), or what a precision costs (--half-width)."""
     import pdqs
-    from pdqs.cli.output import output, plan_data
+    from pdqs.cli.output import console_output, plan_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.model.errors import PlanError
     from pdqs.present import figures
@@ -40,7 +40,7 @@ def run(
     result = plan_data(plan, curve, alpha)
     save(picture=picture, draw=lambda: figures.plan_figure(curve))
 
-    to = output(as_json)
+    to = console_output(as_json)
     to.show(plan)
     if alpha is not None:
         to.say(f"  An error of {alpha:g} or more has a probability of at most {result['delta']:.3g}.")

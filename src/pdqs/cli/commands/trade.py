@@ -37,7 +37,7 @@ def run(
     import numpy as np
 
     import pdqs
-    from pdqs.cli.output import answer_data, offers_data, output, terms_data
+    from pdqs.cli.output import answer_data, console_output, offers_data, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.present import figures
     from pdqs.tables import files, round_files
@@ -55,7 +55,7 @@ def run(
     columns = round_files.trade_columns([str(owner) for owner in table.columns["owner"]], done)
     save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(done.offers, terms))
 
-    to = output(as_json)
+    to = console_output(as_json)
     to.show(done)
     to.say(f"  seed {seed}")
     to.wrote(out, picture)

@@ -37,7 +37,7 @@ def run(
 ) -> None:
     """Learn a rule from past bids."""
     from pdqs.cli.options import parse_pair
-    from pdqs.cli.output import output
+    from pdqs.cli.output import console_output
     from pdqs.cli.saving import check_targets
     from pdqs.model.errors import FileError, TermsError
     from pdqs.tables.files import read_table, refuse_unknown_kind
@@ -50,7 +50,7 @@ def run(
         raise TermsError(f"unknown form {form!r}: choose one of {', '.join(FORMS)}")
     ends = parse_pair(bid_range)
     bids = None if past is None else read_table(past, ("bid",), optional=("owner", "value")).bids(ends)
-    to = output(as_json)
+    to = console_output(as_json)
     if form == "sound":
         if bids is None:
             raise TermsError("a sound rule is learned from past bids: give a file with a column 'bid'")

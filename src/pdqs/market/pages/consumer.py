@@ -14,9 +14,10 @@ from fastapi.responses import RedirectResponse
 from pdqs.market import reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages import plan_form
+from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
 from pdqs.market.pages.render import page
-from pdqs.market.pages.session import After, ConsumerSession, Form, PageRoute, RoundId, key_of, market_of
+from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, key_of, market_of
 from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.tables.spreadsheet import harmless

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from pdqs.market import access
+from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import page
-from pdqs.market.pages.session import HOMES, Fields, PageRoute, market_of, session_or_none
+from pdqs.market.pages.session import HOMES, Fields, market_of, session_or_none
 from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError, ProblemType
 
 router = APIRouter(route_class=PageRoute)

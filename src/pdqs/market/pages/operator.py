@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from pdqs.market import reads, round_steps
 from pdqs.market.context import Market
+from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import page
-from pdqs.market.pages.session import After, Form, OperatorSession, PageRoute, RoundId, UserId, key_of, market_of
+from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
 from pdqs.model.errors import InputError
 from pdqs.model.money import parse_money
 from pdqs.protocol.market_messages import Invitation, NewUser, Transfer, User

@@ -10,8 +10,9 @@ from fastapi.responses import JSONResponse
 
 from pdqs.market import access, reads
 from pdqs.market.context import Market
+from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import page
-from pdqs.market.pages.session import After, OwnerSession, PageRoute, RoundId, if_any, market_of
+from pdqs.market.pages.session import After, OwnerSession, RoundId, if_any, market_of
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import User
 

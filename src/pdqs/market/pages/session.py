@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
-from fastapi import Depends, Path, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import RedirectResponse
-from fastapi.routing import APIRoute
+from fastapi import Depends, Path, Query, Request
 from starlette.datastructures import FormData
 
 from pdqs.market import access
@@ -105,24 +102,3 @@ def if_any(look: Callable[[], Result]) -> Result | None:
         if missing.status != 404:
             raise
         return None
-
-
-class PageRoute(APIRoute):
-    """A route whose errors are pages too, in the same words as the API's."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-
-        async def handled(request: Request) -> Response:
-            from pdqs.market.pages.render import page
-
-            try:
-                return await handler(request)
-            except SignInFirst:
-                return RedirectResponse("/", status_code=303)
-            except MarketError as fault:
-                return page(request, "error.html", status=fault.status, title=fault.title, detail=str(fault))
-            except RequestValidationError:
-                return page(request, "error.html", status=404, title="Not found", detail="there is no such page")
-
-        return handled

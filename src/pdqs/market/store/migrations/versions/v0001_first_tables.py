@@ -27,6 +27,7 @@ def upgrade() -> None:
     """Everything that a market keeps."""
     _people()
     _rounds()
+    _what_owners_do()
     _money()
 
 
@@ -107,6 +108,9 @@ def _rounds() -> None:
     )
     op.create_index("rounds_by_consumer", "rounds", ["consumer_id", "created_at_ms", "round_id"])
     op.create_index("rounds_by_state", "rounds", ["state", "created_at_ms", "round_id"])
+
+
+def _what_owners_do() -> None:
     op.create_table(
         "bids",
         sa.Column("round_id", sa.Text, sa.ForeignKey("rounds.round_id"), primary_key=True),

@@ -1,0 +1,34 @@
+"""What a person sees when a page cannot be shown: errors as pages, in the same words as the API's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
+
+from pdqs.market.pages.render import page
+from pdqs.market.pages.session import SignInFirst
+from pdqs.protocol.problems import MarketError
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages too, in the same words as the API's."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except SignInFirst:
+                return RedirectResponse("/", status_code=303)
+            except MarketError as fault:
+                return page(request, "error.html", status=fault.status, title=fault.title, detail=str(fault))
+            except RequestValidationError:
+                return page(request, "error.html", status=404, title="Not found", detail="there is no such page")
+
+        return handled
