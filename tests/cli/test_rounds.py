@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import pdqs
+from pdqs.model import columns
+from pdqs.model.arrays import Column, Floats, Integers
+from pdqs.model.domain import Domain
 from pdqs.tables import files, round_files
 
 from .conftest import Pdqs
@@ -199,3 +202,24 @@ def test_money_paid_over_the_budget_is_said(pdqs_command: Pdqs, market: Path) ->
     over = [pdqs_command(*words, "--seed", seed, "--json").data["within_budget"] for seed in range(12)]
     assert not all(over)  # paid by the coin, the sum is right on average only
     assert "over the budget" in pdqs_command(*words, "--seed", over.index(False)).out
+
+
+def test_a_trade_reads_each_bid_and_each_value_once(
+    pdqs_command: Pdqs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "market.csv").write_text("owner,bid,value\na,0.1,1\nb,0.2,0\nc,0.3,1\n", encoding="utf-8")
+    read = list[str]()
+    floats, encode = columns.floats, Domain.encode
+
+    def counted_floats(values: Column, *, column: str) -> Floats:
+        read.append(column)
+        return floats(values, column=column)
+
+    def counted_encode(domain: Domain, values: Column, *, column: str = "value") -> Integers:
+        read.append(column)
+        return encode(domain, values, column=column)
+
+    monkeypatch.setattr(columns, "floats", counted_floats)
+    monkeypatch.setattr(Domain, "encode", counted_encode)
+    assert pdqs_command("trade", "market.csv", "--budget", 1).code == 0
+    assert read == ["bid", "value"]

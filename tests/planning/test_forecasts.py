@@ -8,6 +8,7 @@ import pytest
 import pdqs
 from pdqs.model.errors import PlanError
 from pdqs.planning.forecasts import forecast_half_width
+from pdqs.pricing import rules
 
 TERMS = pdqs.Terms(query=pdqs.Count(), budget=1000.0)
 
@@ -29,6 +30,13 @@ def test_the_realised_interval_is_as_wide_as_planned(rng):
     # The plan leaves out that these owners are all there are, which takes 1 / (4n) off the variance when they report.
     assert np.mean(widths) == pytest.approx(1.96 * np.sqrt(0.25 / plan.information - 0.25 / 5000), rel=0.02)
     assert np.mean(widths) <= 0.03
+
+
+def test_a_plan_checks_its_rule_once(monkeypatch):
+    checked, check = [], rules.check
+    monkeypatch.setattr(rules, "check", lambda rule, setting: (checked.append(rule), check(rule, setting)))
+    pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=1.0, bid_range=(0.0, 1.0625)), owners=50, half_width=0.2)
+    assert len(checked) == 1
 
 
 @pytest.mark.parametrize("half_width", [0.01, 0.02, 0.05])

@@ -135,8 +135,8 @@ def test_a_bad_bid_is_named(tmp_path: Path, cell: str, message: str) -> None:
 def test_a_value_outside_the_domain_is_named(tmp_path: Path, cell: str, domain: pdqs.Domain) -> None:
     path = tmp_path / "bids.csv"
     path.write_text(f"owner,bid,value\na,0.1,1\nb,0.2,{cell}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"bids.csv: row 2, column 'value': "):
-        read(path).values(domain)
+    with pytest.raises(InputError, match=r"bids.csv: row 2, column 'value': "), files.naming(path):
+        domain.encode(read(path).values(domain))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def randomise(values: Column, offers: Offers, rng: np.random.Generator | Entropy
     return Reports(codes=reports, arrived=arrived, selected=selected, domain=offers.domain)
 
 
-def received(values: Column, domain: Domain) -> Reports:
+def received(values: Column, domain: Domain, *, column: str = "value") -> Reports:
     """Reports that came from outside; None and NaN stand for those that did not arrive.
 
     >>> received([1, None, 0], Domain.binary()).arrived.tolist()
@@ -89,5 +89,7 @@ def received(values: Column, domain: Domain) -> Reports:
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     arrived = np.array([value is not None and value == value for value in listed], dtype=bool)
     filler = domain.decode(np.array([0]))[0]
-    codes = domain.encode([value if there else filler for value, there in zip(listed, arrived, strict=True)])
+    codes = domain.encode(
+        [value if there else filler for value, there in zip(listed, arrived, strict=True)], column=column
+    )
     return Reports(codes=codes, arrived=arrived, selected=np.zeros(0, dtype=bool), domain=domain)

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, final
 
@@ -155,8 +155,7 @@ class Terms:
         rule = rules.named(self.rule) if isinstance(self.rule, str) else self.rule
         if rules.has_field(rule, "prior") and getattr(rule, "prior") is None:  # noqa: B009  a Rule need not have one
             rule = rules.replaced(rule, prior=self.prior)
-        bound = rules.bind(rule, self.setting)
-        rules.check(bound, self.setting)
+        bound = _bound(rule, self.setting)  # type: ignore[arg-type]  # rules are frozen, so hashable
         shown_the_bids = self.clearing in ("open", "greedy") and hasattr(bound, "read")
         if rules.is_vouched(bound) or shown_the_bids:
             return bound
@@ -232,6 +231,14 @@ class Terms:
         64
         """
         return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _bound(rule: Rule, setting: Setting) -> Rule:
+    """A rule told of its market and checked: once, however many terms differ in no more than their budget."""
+    bound = rules.bind(rule, setting)
+    rules.check(bound, setting)
+    return bound
 
 
 def _at_least(name: str, value: float, least: float) -> float:

@@ -54,12 +54,8 @@ class Table:
             return columns.bids_in_range(self.columns["bid"], *bid_range)
 
     def values(self, domain: Domain, name: str = "value") -> Column:
-        """A column as the domain holds its values, each of them in the domain; missing cells stay None."""
-        cells = [None if cell is None else _as_held(cell, domain) for cell in self.columns[name]]
-        filler = domain.decode(np.array([0]))[0]
-        with naming(self.path):
-            domain.encode([filler if cell is None else cell for cell in cells], column=name)
-        return cells
+        """A column spelled as the domain spells its values, not yet looked up in it; missing cells stay None."""
+        return [None if cell is None else _as_held(cell, domain) for cell in self.columns[name]]
 
 
 def _as_held(cell: Any, domain: Domain) -> Any:

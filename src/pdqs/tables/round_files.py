@@ -89,13 +89,15 @@ def read_reports(path: Path, owners: Sequence[str], domain: Domain) -> Reports:
     """Reports in the order of ``owners``. Whoever is not in the file, or has an empty cell, did not report."""
     table = read_table(path, REPORT_COLUMNS, may_be_missing=("report",))
     place = {owner: i for i, owner in enumerate(owners)}
-    found: list[Any] = [None] * len(owners)
-    reported = table.values(domain, "report")
     for row, owner in enumerate(table.columns["owner"], start=1):
         if str(owner) not in place:
             raise InputError(f"{path}: row {row}, column 'owner': {str(owner)!r} has no offer")
-        found[place[str(owner)]] = reported[row - 1]
-    return received(found, domain)
+    with naming(path):
+        listed = received(table.values(domain, "report"), domain, column="report")
+    rows = np.array([place[str(owner)] for owner in table.columns["owner"]], dtype=np.intp)
+    codes, arrived = np.zeros(len(owners), dtype=np.int64), np.zeros(len(owners), dtype=bool)
+    codes[rows], arrived[rows] = listed.codes, listed.arrived
+    return Reports(codes=codes, arrived=arrived, selected=listed.selected, domain=domain)
 
 
 def _refuse(good: Booleans, name: str, cells: Floats, fault: str) -> None:

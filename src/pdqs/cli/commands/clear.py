@@ -41,9 +41,8 @@ def run(
     check_targets(out, picture)
     terms = options.terms()
     table = files.read_table(Path(bids), ("owner", "bid"), optional=("value",))
-    asked = table.bids(terms.bid_range)
     with files.naming(Path(bids)):
-        offers = pdqs.clear(asked, terms)
+        offers = pdqs.clear(table.columns["bid"], terms)
     result = {**terms_data(terms), **offers_data(offers, level)}
     columns = round_files.offer_columns([str(owner) for owner in table.columns["owner"]], offers)
     save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(offers, terms))

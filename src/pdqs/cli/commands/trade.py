@@ -49,9 +49,9 @@ def run(
     check_targets(out, picture)
     terms = options.terms()
     table = files.read_table(Path(market), ("owner", "bid", "value"))
-    bids, values = table.bids(terms.bid_range), table.values(terms.question.domain)
+    values = table.values(terms.question.domain)
     with files.naming(Path(market)):
-        done = pdqs.trade(values, bids, terms, np.random.default_rng(seed), level=level)
+        done = pdqs.trade(values, table.columns["bid"], terms, np.random.default_rng(seed), level=level)
     columns = round_files.trade_columns([str(owner) for owner in table.columns["owner"]], done)
     save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(done.offers, terms))
 
