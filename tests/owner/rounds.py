@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 import pdqs
 from pdqs.model.query import Query
 from pdqs.owner.price import least_payment_micros
@@ -13,6 +15,8 @@ from pdqs.protocol.device_messages import DomainMessage, Offer, Question, RoundN
 
 ROUND = "rnd_" + "a1" * 12
 CLOSES = 1_800_000_000_000
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+"""The market's key for receipts."""
 
 
 def notice(query: Query | None = None, *, attribute: str = "smoker", **changes: Any) -> RoundNotice:
@@ -25,6 +29,7 @@ def notice(query: Query | None = None, *, attribute: str = "smoker", **changes: 
             "bids_close_at_ms": CLOSES,
             "report_seconds": 60,
             "minimum_owners": 2,
+            "receipt_key": KEY.public_key().public_bytes_raw().hex(),
             "terms": json.loads(terms.canonical()),
         },
         sort_keys=True,
@@ -56,5 +61,6 @@ def offer(for_round: RoundNotice, *, bid_micros: int, q_numerator: int = 2**31, 
         q_numerator=q_numerator,
         payment_micros=least_payment_micros(bid_micros, q_numerator, size),
         reports_close_at_ms=CLOSES + 60_000,
+        now_ms=CLOSES + 1000,
     )
     return honest.model_copy(update=changes)

@@ -16,7 +16,7 @@ from pdqs.protocol.transport import ATTEMPTS
 
 from .rounds import ROUND, notice, offer
 
-RECEIPT = {"round_id": ROUND, "terms_hash": "0" * 64, "code": 1, "received_at_ms": 5, "payment_micros": 7}
+RECEIPT = {"round_id": ROUND, "terms_hash": "0" * 64, "code": 1, "received_at_ms": 5, "payment_micros": 7, "ordinal": 1}
 
 
 def client(answer: Callable[[httpx.Request], httpx.Response]) -> OwnerClient:

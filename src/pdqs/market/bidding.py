@@ -9,13 +9,14 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
 from pdqs.market.context import Market, Promise
-from pdqs.market.store.schema import bids, offers, reports, rounds
-from pdqs.market.store.sql import insert_new
+from pdqs.market.receipts import signed
+from pdqs.market.round_terms import receipt_key_of
+from pdqs.market.store.schema import bids, offers, reports, rounds, users
 from pdqs.market.views import plan_of
 from pdqs.model.money import exact_money
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt
@@ -28,19 +29,21 @@ _REMEMBERED = 10_000
 def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
     """Keep an owner's bid, once and for good, if the round is still open by the server's clock."""
     access.require(actor, "owner")
-    promise = _promise(market, round_id)
+    promise = promise_of(market, round_id)
     refusal = _bid_refusal(promise, bid)
     with market.store.write() as connection:
         now = market.clock()
         fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now}
-        if refusal is None and _keep_if_open(connection, fresh):
-            return bid_receipt(round_id, promise.terms_hash, bid.bid_micros, now)
-        kept = _own(connection, bids, round_id, actor)  # acknowledged before, by this request's twin or long ago
+        fits = refusal is None and _keep_if_open(connection, fresh)
+        # Acknowledged before, by this request's twin or long ago?
+        kept = None if fits else _own(connection, bids, round_id, actor)
+    if fits:
+        return bid_receipt(market, round_id, bid.bid_micros, now)
     if kept is None:
         raise refusal or ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed")
     if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
         raise ConflictError(ProblemType.BID_STANDS, "your bid in this round stands and cannot be changed")
-    return bid_receipt(round_id, promise.terms_hash, kept.bid_micros, kept.placed_at_ms)
+    return bid_receipt(market, round_id, kept.bid_micros, kept.placed_at_ms)
 
 
 def submit_report(market: Market, actor: User, round_id: str, report: Report) -> ReportReceipt:
@@ -52,37 +55,56 @@ def submit_report(market: Market, actor: User, round_id: str, report: Report) ->
         if offer is None or offer.q_numerator == 0:
             raise ConflictError(ProblemType.NO_OFFER, "there is no offer to you in this round")
         now = market.clock()
+        made = _reports_made(connection, actor)
         kept = _own(connection, reports, round_id, actor)
         if kept is None:
             _refuse_report(row, report, now)
-            fresh = {"round_id": round_id, "owner_id": actor.user_id, "code": report.code, "received_at_ms": now}
-            if insert_new(connection, reports, fresh):
-                return report_receipt(row, report.code, now, offer.payment_micros)
-            kept = _own(connection, reports, round_id, actor)
+            kept = _keep_report(connection, actor, round_id, report, now, ordinal=made + 1)
         if (kept.code, row.terms_hash) != (report.code, report.terms_hash):
             raise ConflictError(
                 ProblemType.REPORT_STANDS, "your report in this round stands: resend the same, never draw again"
             )
-        return report_receipt(row, kept.code, kept.received_at_ms, offer.payment_micros)
+    return report_receipt(market, kept, offer.payment_micros)
 
 
-def bid_receipt(round_id: str, terms_hash: str, bid_micros: int, placed_at_ms: int) -> BidReceipt:
-    """The market's word that it has a bid."""
-    return BidReceipt(round_id=round_id, terms_hash=terms_hash, bid_micros=bid_micros, placed_at_ms=placed_at_ms)
-
-
-def report_receipt(row: Any, code: int, received_at_ms: int, payment_micros: int) -> ReportReceipt:
-    """The market's word that it has a report, and what it will pay."""
-    return ReportReceipt(
-        round_id=row.round_id,
-        terms_hash=row.terms_hash,
-        code=code,
-        received_at_ms=received_at_ms,
-        payment_micros=payment_micros,
+def bid_receipt(market: Market, round_id: str, bid_micros: int, placed_at_ms: int) -> BidReceipt:
+    """The market's word that it has a bid, signed."""
+    promise = promise_of(market, round_id)
+    plain = BidReceipt(
+        round_id=round_id, terms_hash=promise.terms_hash, bid_micros=bid_micros, placed_at_ms=placed_at_ms
     )
+    return signed(market, promise.receipt_key, plain)
 
 
-def _promise(market: Market, round_id: str) -> Promise:
+def report_receipt(market: Market, kept: Any, payment_micros: int) -> ReportReceipt:
+    """The market's word that it has a report and what it will pay, signed; from a row of reports."""
+    promise = promise_of(market, kept.round_id)
+    plain = ReportReceipt(
+        round_id=kept.round_id,
+        terms_hash=promise.terms_hash,
+        code=kept.code,
+        received_at_ms=kept.received_at_ms,
+        payment_micros=payment_micros,
+        ordinal=kept.ordinal,
+    )
+    return signed(market, promise.receipt_key, plain)
+
+
+def _reports_made(connection: Connection, actor: User) -> int:
+    """How many reports this owner has made. Her row is held, so that a twin of this request waits for its end."""
+    mine = select(users.c.reports_made).where(users.c.user_id == actor.user_id).with_for_update()
+    return int(connection.scalar(mine) or 0)
+
+
+def _keep_report(connection: Connection, actor: User, round_id: str, report: Report, now: int, *, ordinal: int) -> Any:
+    """Keep a report and count it; the row as it was kept."""
+    fresh = {"round_id": round_id, "owner_id": actor.user_id, "code": report.code, "received_at_ms": now}
+    connection.execute(reports.insert().values(**fresh, ordinal=ordinal))
+    connection.execute(update(users).where(users.c.user_id == actor.user_id).values(reports_made=ordinal))
+    return _own(connection, reports, round_id, actor)
+
+
+def promise_of(market: Market, round_id: str) -> Promise:
     """What a round holds its bids to."""
     known = market.promises.get(round_id)
     if known is None:
@@ -91,7 +113,12 @@ def _promise(market: Market, round_id: str) -> Promise:
         if row is None or row.terms_hash is None:
             raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
         low, high = plan_of(row).bid_low_micros, plan_of(row).bid_high_micros
-        known = Promise(terms_hash=row.terms_hash, bid_low_micros=low, bid_high_micros=high)
+        known = Promise(
+            terms_hash=row.terms_hash,
+            bid_low_micros=low,
+            bid_high_micros=high,
+            receipt_key=receipt_key_of(row.terms),
+        )
         if len(market.promises) >= _REMEMBERED:
             market.promises.clear()
         market.promises[round_id] = known

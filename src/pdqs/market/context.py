@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from pdqs.market.settings import Settings
 from pdqs.market.store.database import Store
 from pdqs.protocol.market_messages import User
@@ -28,6 +30,8 @@ class Promise:
     terms_hash: str
     bid_low_micros: int
     bid_high_micros: int
+    receipt_key: str
+    """The public key of the round's receipts; empty for a round that was opened before there were keys."""
 
 
 @final
@@ -56,5 +60,7 @@ class Market:
     """Users by the hash of their token, and until when that is taken on trust."""
     promises: dict[str, Promise] = field(default_factory=dict, repr=False, compare=False)
     """Frozen terms that were looked up before; what is frozen needs no looking up again."""
+    signers: dict[str, Ed25519PrivateKey] = field(default_factory=dict, repr=False, compare=False)
+    """Keys that receipts are signed with, by their public half."""
     stuck: dict[str, Stuck] = field(default_factory=dict, repr=False, compare=False)
     """Rounds that failed to go on when they were last tried, by id."""

@@ -47,7 +47,8 @@ LIMIT = 50
 def me(market: Market, actor: User) -> Me:
     """The caller and her balance."""
     with market.store.read() as connection:
-        return Me(user=actor, balance_micros=ledger.balance(connection, _account(actor)))
+        made = connection.scalar(select(users.c.reports_made).where(users.c.user_id == actor.user_id)) or 0
+        return Me(user=actor, balance_micros=ledger.balance(connection, _account(actor)), reports_made=made)
 
 
 def statement(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> Statement:
@@ -132,8 +133,8 @@ def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
 
 def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
     """The owner's own bid."""
-    row = _own(market, actor, round_id, select(bids, rounds.c.terms_hash).join(rounds), bids.c, "bid")
-    return bid_receipt(round_id, row.terms_hash, row.bid_micros, row.placed_at_ms)
+    row = _own(market, actor, round_id, select(bids), bids.c, "bid")
+    return bid_receipt(market, round_id, row.bid_micros, row.placed_at_ms)
 
 
 def offer(market: Market, actor: User, round_id: str) -> Offer:
@@ -141,18 +142,15 @@ def offer(market: Market, actor: User, round_id: str) -> Offer:
     listed = select(offers, rounds.c.terms_hash, rounds.c.plan, rounds.c.reports_close_at_ms).join(
         rounds, rounds.c.round_id == offers.c.round_id
     )
-    return offer_message(_own(market, actor, round_id, listed, offers.c, "offer"))
+    return offer_message(_own(market, actor, round_id, listed, offers.c, "offer"), market.clock())
 
 
 def report(market: Market, actor: User, round_id: str) -> ReportReceipt:
     """The owner's own report."""
-    listed = (
-        select(reports, offers.c.payment_micros, rounds.c.terms_hash)
-        .join(offers, and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id))
-        .join(rounds, rounds.c.round_id == reports.c.round_id)
-    )
+    theirs = and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id)
+    listed = select(reports, offers.c.payment_micros).join(offers, theirs)
     row = _own(market, actor, round_id, listed, reports.c, "report")
-    return report_receipt(row, row.code, row.received_at_ms, row.payment_micros)
+    return report_receipt(market, row, row.payment_micros)
 
 
 def users_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> UserPage:

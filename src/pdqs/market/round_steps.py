@@ -18,7 +18,8 @@ from pdqs.market.context import Market, Stuck
 from pdqs.market.http.observe import where
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.people import first_operator, register_user, renew_code
-from pdqs.market.round_terms import frozen, numerators_of, offers_for, outcome_of, terms_of
+from pdqs.market.receipts import current_key
+from pdqs.market.round_terms import frozen, numerators_of, offers_for, outcome_of, receipt_key_of, terms_of
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.market.store.sql import insert_many, insert_new
 from pdqs.market.transfers import deposit, pay_out
@@ -79,7 +80,7 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
         if row.state == "draft":
             now, plan = market.clock(), plan_of(row)
             closes = now + 1000 * plan.bid_seconds
-            terms = frozen(round_id, plan, closes)
+            terms = frozen(round_id, plan, closes, current_key(connection, now))
             amounts = {
                 ledger.account_of("consumer", row.consumer_id): -plan.budget_micros,
                 ledger.account_of("escrow", round_id): plan.budget_micros,
@@ -188,7 +189,7 @@ def _clear(connection: Connection, row: Any, now: int) -> None:
     round_id, plan = row.round_id, plan_of(row)
     terms = terms_of(plan)
     # The software may have changed since the round was opened; what was promised may not.
-    same = frozen(round_id, plan, row.bids_close_at_ms).hash == row.terms_hash
+    same = frozen(round_id, plan, row.bids_close_at_ms, receipt_key_of(row.terms)).hash == row.terms_hash
     ensure(same, "the terms, as this version reads them, are not those frozen when the round was opened")
     own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id).order_by(bids.c.owner_id)
     frozen_bids = connection.execute(own).all()

@@ -83,8 +83,11 @@ class Frozen:
     hash: str
 
 
-def frozen(round_id: str, plan: RoundPlan, bids_close_at_ms: int) -> Frozen:
-    """Freeze a plan: canonical JSON of all that an owner relies on, and its hash."""
+def frozen(round_id: str, plan: RoundPlan, bids_close_at_ms: int, receipt_key: str) -> Frozen:
+    """Freeze a plan: canonical JSON of all that an owner relies on, and its hash.
+
+    ``receipt_key`` is the public key that receipts of this round are signed with.
+    """
     promise: dict[str, Any] = {
         "round": round_id,
         "attribute": plan.attribute,
@@ -93,8 +96,15 @@ def frozen(round_id: str, plan: RoundPlan, bids_close_at_ms: int) -> Frozen:
         "minimum_owners": plan.minimum_owners,
         "terms": json.loads(terms_of(plan).canonical()),
     }
+    if receipt_key:
+        promise["receipt_key"] = receipt_key
     document = json.dumps(promise, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return Frozen(document, hashlib.sha256(document.encode()).hexdigest())
+
+
+def receipt_key_of(document: str) -> str:
+    """The public key that a frozen document names for its receipts, or nothing."""
+    return str(json.loads(document).get("receipt_key", ""))
 
 
 def offers_for(bid_micros: Sequence[int], terms: Terms) -> Offers:

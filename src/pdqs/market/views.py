@@ -76,8 +76,8 @@ def notice_message(row: Any) -> RoundNotice:
     )
 
 
-def offer_message(row: Any) -> Offer:
-    """One owner's offer, from a row of offers and rounds together."""
+def offer_message(row: Any, now_ms: int) -> Offer:
+    """One owner's offer, from a row of offers and rounds together, and what the server's clock says."""
     return Offer(
         round_id=row.round_id,
         terms_hash=row.terms_hash,
@@ -85,6 +85,7 @@ def offer_message(row: Any) -> Offer:
         q_numerator=row.q_numerator,
         payment_micros=row.payment_micros,
         reports_close_at_ms=row.reports_close_at_ms,
+        now_ms=now_ms,
     )
 
 

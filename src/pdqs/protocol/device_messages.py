@@ -21,10 +21,14 @@ MOST_BID_MICROS = 10**9
 MOST_MILLIS = 10**14
 MOST_CODES = 10_000
 
-Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")]
+# No control characters, and none that turn the direction of writing: what is shown is what was said.
+_PRINTED = r"^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$"
+
+Text = Annotated[str, StringConstraints(max_length=400, pattern=_PRINTED)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=_PRINTED)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,3}_[0-9a-f]{24}$", max_length=28)]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", max_length=64)]
+Signature = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{128})?$", max_length=128)]
 Attribute = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.-]{0,59}$", max_length=60)]
 Micros = Annotated[int, Field(ge=0, le=MOST_MICROS)]
 BidMicros = Annotated[int, Field(ge=0, le=MOST_BID_MICROS)]
@@ -99,7 +103,8 @@ class RoundNotice(Message):
 
     ``terms`` is the frozen document as canonical JSON text and ``terms_hash`` its SHA-256 in hexadecimal: the device
     hashes the text as it stands. The document's keys: ``round``, ``attribute``, ``bids_close_at_ms``,
-    ``report_seconds``, ``minimum_owners``, and ``terms`` (the core's canonical terms).
+    ``report_seconds``, ``minimum_owners``, ``receipt_key`` (the public Ed25519 key of the market's receipts, in
+    hexadecimal), and ``terms`` (the core's canonical terms).
     """
 
     round_id: Identifier
@@ -122,18 +127,20 @@ class Bid(Message):
 
 
 class BidReceipt(Message):
-    """The market has kept this bid."""
+    """The market has kept this bid: signed, see :mod:`pdqs.protocol.receipts`."""
 
     round_id: Identifier
     terms_hash: Hash
     bid_micros: BidMicros
     placed_at_ms: Millis
+    signature: Signature = ""
 
 
 class Offer(Message):
     """What the market asks of one owner: tell the truth with chance ``q_numerator`` / 2^32, for this payment.
 
-    A numerator of 0 means that nothing is asked and nothing is paid: there is no report to make.
+    A numerator of 0 means that nothing is asked and nothing is paid: there is no report to make. ``now_ms`` is the
+    server's clock as it answers, so that a device does not draw what would come too late.
     """
 
     round_id: Identifier
@@ -142,6 +149,7 @@ class Offer(Message):
     q_numerator: Annotated[int, Field(ge=0, lt=2**32)]
     payment_micros: Micros
     reports_close_at_ms: Millis
+    now_ms: Millis
 
 
 class Report(Message):
@@ -152,10 +160,16 @@ class Report(Message):
 
 
 class ReportReceipt(Message):
-    """The market has kept this report; the payment follows when the round is settled."""
+    """The market has kept this report; the payment follows when the round is settled. Signed.
+
+    ``ordinal`` counts the owner's reports in this market, this one among them: a device that goes back to an older file
+    finds that the market has counted on.
+    """
 
     round_id: Identifier
     terms_hash: Hash
     code: Annotated[int, Field(ge=0, lt=MOST_CODES)]
     received_at_ms: Millis
     payment_micros: Micros
+    ordinal: Annotated[int, Field(ge=0, le=10**9)]
+    signature: Signature = ""

@@ -56,10 +56,14 @@ class Token(Message):
 
 
 class Me(Message):
-    """The caller, and the money that is hers to use."""
+    """The caller, the money that is hers to use, and how many reports the market has had of her.
+
+    A device compares the count with its own: more than it made, and another device reports for her or its file is old.
+    """
 
     user: User
     balance_micros: Micros
+    reports_made: Annotated[int, Field(ge=0, le=10**9)] = 0
 
 
 class NewUser(Message):

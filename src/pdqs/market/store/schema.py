@@ -41,6 +41,16 @@ users = Table(
     Column("name", Text, nullable=False),
     Column("created_at_ms", Whole, nullable=False),
     Column("token_hash", Text, unique=True),
+    Column("reports_made", Whole, nullable=False, server_default="0"),
+    **_STRICT,
+)
+
+receipt_keys = Table(
+    "receipt_keys",
+    metadata,
+    Column("public_key", Text, primary_key=True),
+    Column("private_key", Text, nullable=False),
+    Column("created_at_ms", Whole, nullable=False),
     **_STRICT,
 )
 
@@ -128,6 +138,7 @@ reports = Table(
     Column("owner_id", Text, primary_key=True),
     Column("code", Whole, CheckConstraint("code >= 0", name="code_not_negative"), nullable=False),
     Column("received_at_ms", Whole, nullable=False),
+    Column("ordinal", Whole, nullable=False, server_default="0"),
     ForeignKeyConstraint(["round_id", "owner_id"], ["offers.round_id", "offers.owner_id"]),
     **_CLUSTERED,
 )

@@ -1,0 +1,50 @@
+"""Receipts that the market cannot take back: signed with Ed25519, by the key that a round's frozen terms name.
+
+What is signed is a line that says what for, then the receipt's kind, then its fields without the signature as JSON with
+sorted keys and no spaces; all of them are texts and whole numbers, so that every language writes the same bytes. The
+browser's twin is ``owner/browser/receipts.mjs``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TypeVar
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from pdqs.protocol.device_messages import BidReceipt, ReportReceipt
+
+Receipt = TypeVar("Receipt", BidReceipt, ReportReceipt)
+
+_PURPOSE = b"pdqs receipt 1\n"
+
+
+def signed_bytes(receipt: BidReceipt | ReportReceipt) -> bytes:
+    """What a receipt's signature is over."""
+    fields = receipt.model_dump(exclude={"signature"})
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return _PURPOSE + type(receipt).__name__.encode() + b"\n" + text.encode()
+
+
+def sign(key: Ed25519PrivateKey, receipt: Receipt) -> Receipt:
+    """The receipt with its signature."""
+    return receipt.model_copy(update={"signature": key.sign(signed_bytes(receipt)).hex()})
+
+
+def is_signed(public_key: str, receipt: BidReceipt | ReportReceipt) -> bool:
+    """Whether the holder of this key (in hexadecimal) signed this receipt.
+
+    >>> key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    >>> receipt = BidReceipt(round_id="r_" + "0" * 24, terms_hash="0" * 64, bid_micros=1, placed_at_ms=2)
+    >>> signed = sign(key, receipt)
+    >>> public = key.public_key().public_bytes_raw().hex()
+    >>> is_signed(public, signed), is_signed(public, signed.model_copy(update={"bid_micros": 2}))
+    (True, False)
+    """
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        key.verify(bytes.fromhex(receipt.signature), signed_bytes(receipt))
+    except (ValueError, InvalidSignature):
+        return False
+    return True
