@@ -44,27 +44,39 @@ def philox_words(numbers: Numbers, block: int, key: int) -> Words:
     words = np.empty((4, numbers.size), dtype=np.uint32)
     for start in range(0, numbers.size, _BATCH):
         part = slice(start, start + _BATCH)
-        words[:, part] = _mixed(numbers[part], block, key)
+        words[:, part] = _mixed(numbers[part], block, np.uint64(key & 0xFFFFFFFF), np.uint64(key >> 32))
     return words
 
 
-def _mixed(numbers: Numbers, block: int, key: int) -> list[Numbers]:
+def philox_of_keys(keys: Words, block: int) -> Words:
+    """Four words for each 32-bit key, at the number 0: one stream of words a key.
+
+    >>> philox_of_keys(np.array([5, 9], dtype=np.uint32), 1)[:, 1].tolist() == philox_words(
+    ...     np.zeros(1, dtype=np.uint64), 1, 9
+    ... )[:, 0].tolist()
+    True
+    """
+    numbers = np.zeros(keys.size, dtype=np.uint64)
+    return np.array(_mixed(numbers, block, keys.astype(np.uint64), np.uint64(0)), dtype=np.uint32)
+
+
+def _mixed(numbers: Numbers, block: int, k0: Any, k1: Any) -> list[Numbers]:
     """Ten rounds on one batch. The 32-bit words are held in 64 bits, where a product fits."""
     x0, x1 = numbers & _MASK, numbers >> _HALF
     x2, x3 = np.full_like(numbers, block), np.zeros_like(numbers)
     p0, p1 = np.empty_like(numbers), np.empty_like(numbers)
-    k0, k1 = key & 0xFFFFFFFF, key >> 32
+    w0, w1 = (np.uint64(step) for step in KEY_STEPS)
     m0, m1 = (np.uint64(m) for m in MULTIPLIERS)
     for _ in range(ROUNDS):
         np.multiply(x0, m0, out=p0)
         np.multiply(x2, m1, out=p1)
         np.right_shift(p1, _HALF, out=x0)
-        _xor(x0, x1, np.uint64(k0))
+        _xor(x0, x1, k0)
         np.right_shift(p0, _HALF, out=x2)
-        _xor(x2, x3, np.uint64(k1))
+        _xor(x2, x3, k1)
         np.bitwise_and(p1, _MASK, out=x1)
         np.bitwise_and(p0, _MASK, out=x3)
-        k0, k1 = (k0 + KEY_STEPS[0]) & 0xFFFFFFFF, (k1 + KEY_STEPS[1]) & 0xFFFFFFFF
+        k0, k1 = (k0 + w0) & _MASK, (k1 + w1) & _MASK
     return [x0, x1, x2, x3]
 
 

@@ -1,0 +1,209 @@
+"""The four questions a device can be asked: its value, a level, a side, a bucket (section 10 of docs/theory).
+
+A report is best about what is asked, not about the whole value. Each question maps a value to one of few report codes,
+and one randomiser over those codes keeps it private:
+
+========== ============================================================================== ======= ==================
+question   what the device reports, but for the coin                                      kappa   for
+========== ============================================================================== ======= ==================
+value      the value                                                                      k       few values
+level(g)   the value rounded *at random* to one of g even levels, its mean kept            g       means
+side(m)    whether it is at most the value of code m                                       2       quantiles, counts
+bucket(g)  which of g near-equal parts of the domain holds it, cut by a public seed        g       histograms
+========== ============================================================================== ======= ==================
+
+eps = ln(1 + kappa q / (1 - q)) with the kappa of *this* question is what an owner is priced and charged for. These are
+descriptions alone: :mod:`pdqs.privacy.asking` is what a device does with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar, Protocol, final
+
+import numpy as np
+
+from pdqs.model.arrays import Floats
+from pdqs.model.checks import shown, whole
+from pdqs.model.domain import Domain
+from pdqs.model.errors import TermsError
+
+LARGEST_BUCKETED = 2**20
+"""Bucket maps multiply two codes, and a browser's numbers hold such products exactly; nobody reads more cells."""
+
+
+class Asking(Protocol):
+    """What a device is asked: the domain of its value, and how many codes its report is one of."""
+
+    kind: ClassVar[str]
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def kappa(self) -> int:
+        """The number of report codes, 0..kappa-1: what eps is reckoned with."""
+        ...
+
+    def said(self, subject: str) -> str:
+        """The question in plain words, of a subject such as "monthly income"."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Report the value itself, or a random one of the domain.
+
+    >>> Value(Domain.grid(14, 61, 1)).kappa
+    48
+    """
+
+    domain: Domain
+    kind: ClassVar[str] = "value"
+
+    def __post_init__(self) -> None:
+        _keep_domain(self.domain, self.kind)
+
+    @property
+    def kappa(self) -> int:
+        return self.domain.size
+
+    def said(self, subject: str) -> str:
+        return f"What is your {subject}?"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Round at random to one of ``levels`` evenly spaced numbers, from one end of the domain to the other.
+
+    >>> Level(Domain.grid(0, 100, 1), 3).numbers.tolist()
+    [0.0, 50.0, 100.0]
+    """
+
+    domain: Domain
+    levels: int
+    kind: ClassVar[str] = "level"
+
+    def __post_init__(self) -> None:
+        _keep_ordered(self.domain, self.kind)
+        object.__setattr__(self, "levels", _within(self.levels, 2, self.domain.size, "the number of levels"))
+
+    @property
+    def kappa(self) -> int:
+        return self.levels
+
+    @property
+    def gap(self) -> float:
+        """D, how far one level is from the next, in the numbers of the domain."""
+        return self.domain.step * (self.domain.size - 1) / (self.levels - 1)
+
+    @property
+    def numbers(self) -> Floats:
+        """The levels as numbers, rising."""
+        return self.domain.start + self.gap * np.arange(self.levels, dtype=np.float64)
+
+    def said(self, subject: str) -> str:
+        numbers = self.numbers
+        shown_levels = ", ".join(_figure(x) for x in numbers[:-1]) + f" or {_figure(numbers[-1])}"
+        return f"Which is nearer to your {subject}: {shown_levels}? (Rounded up or down at random, right on average.)"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Is the value at most that of code ``code``? Report 1 for yes, 0 for no.
+
+    >>> Side(Domain.grid(0, 10_000, 500), 5).said("monthly income")
+    'Is your monthly income at most 2,500?'
+    """
+
+    domain: Domain
+    code: int
+    kind: ClassVar[str] = "side"
+
+    def __post_init__(self) -> None:
+        _keep_ordered(self.domain, self.kind)
+        object.__setattr__(self, "code", _within(self.code, 0, self.domain.size - 2, "the code of a side"))
+
+    @property
+    def kappa(self) -> int:
+        return 2
+
+    @property
+    def number(self) -> float:
+        """The value that is compared with."""
+        return self.domain.start + self.domain.step * self.code
+
+    def said(self, subject: str) -> str:
+        return f"Is your {subject} at most {_figure(self.number)}?"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Which of ``buckets`` parts of the domain holds the value? The parts are cut by the public word ``seed``.
+
+    >>> Bucket(Domain.grid(0, 100, 1), 4, seed=7).kappa
+    4
+    """
+
+    domain: Domain
+    buckets: int
+    seed: int
+    kind: ClassVar[str] = "bucket"
+
+    def __post_init__(self) -> None:
+        _keep_domain(self.domain, self.kind)
+        refuse_too_many_cells(self.domain)
+        object.__setattr__(self, "buckets", _within(self.buckets, 2, self.domain.size, "the number of buckets"))
+        object.__setattr__(self, "seed", _within(self.seed, 0, 2**32 - 1, "the seed of a bucket question"))
+
+    @property
+    def kappa(self) -> int:
+        return self.buckets
+
+    def said(self, subject: str) -> str:
+        return f"Which of these {self.buckets} groups, mixed for you alone, holds your {subject}?"
+
+
+KINDS = (Value, Level, Side, Bucket)
+"""Every question there is, by its ``kind``."""
+
+
+def refuse_too_many_cells(domain: Domain) -> None:
+    """A histogram has a cell for each value: beyond 2^20 nobody could read it, nor would it fit in memory."""
+    if domain.size > LARGEST_BUCKETED:
+        raise TermsError(
+            f"a histogram of {domain.size:,} values is too large: at most {LARGEST_BUCKETED:,};"
+            " ask for a mean or a quantile, or take a coarser grid"
+        )
+
+
+def _keep_domain(domain: Domain, kind: str) -> None:
+    if not isinstance(domain, Domain):
+        raise TermsError(f"a {kind} question needs a domain, such as Domain.grid(0, 9, 1), got {shown(domain)}")
+
+
+def _keep_ordered(domain: Domain, kind: str) -> None:
+    _keep_domain(domain, kind)
+    if not domain.ordered:
+        raise TermsError(f"a {kind} question needs an ordered domain of numbers; categories have no order")
+
+
+def _within(value: int, least: int, most: int, what: str) -> int:
+    plain = whole(value, what)
+    if not least <= plain <= most:
+        raise TermsError(f"{what} must be from {least:,} to {most:,} here, got {shown(value)}")
+    return plain
+
+
+def _figure(x: float) -> str:
+    """A number as people write it.
+
+    >>> _figure(2500.0), _figure(0.1 + 0.2), _figure(1e10)
+    ('2,500', '0.3', '10,000,000,000')
+    """
+    return f"{Decimal(f'{x:.12g}'):,f}"
