@@ -130,7 +130,7 @@ def test_no_package_hides_one_of_its_modules() -> None:
 
 
 # Documented names of the standard library that begin with an underscore all the same.
-OPEN_TO_ALL = {"_exit", "_fields", "_replace", "_asdict", "_make"}
+OPEN_TO_ALL = {"_exit", "_fields", "_replace", "_asdict", "_make", "_value_"}
 
 
 def private(name: str) -> bool:

@@ -19,7 +19,7 @@ from pdqs.privacy.contracts import CONTRACTS, ON_SELECTION
 from pdqs.privacy.loss import cap_q
 
 RULES = {
-    **rules.NAMED,
+    **{name: rule for name, rule in rules.NAMED.items() if not isinstance(rule(), rules.Asks)},
     "exponential c=9": lambda: rules.Exponential(9.0),
     "logarithmic released": lambda: rules.Logarithmic(4.0, 0.1, 0.9),
     "optimal, normal prior": lambda: rules.Optimal(prior=TruncatedNormal(1.5, 0.4, 0.0, 4.0)),

@@ -15,10 +15,10 @@ import pdqs
 from pdqs import neural
 from pdqs.model import priors
 from pdqs.model.errors import PdqsError, RuleError, TermsError
+from pdqs.model.names import ClearingName, ContractName, EstimatorName
 from pdqs.model.query import KINDS
 from pdqs.pricing import rules
 from pdqs.rounds.canonical import PRIORS
-from pdqs.rounds.terms import CLEARINGS, ESTIMATORS
 
 figures = st.floats(0.001, 100.0) | st.integers(1, 100)
 
@@ -61,6 +61,9 @@ def rules_with(prior):
         "step": st.builds(rules.Step, q_max=st.none() | st.floats(0.01, 0.99)),
         "optimal": st.builds(rules.Optimal, prior=prior),
         "robust": st.builds(rules.Robust, prior=prior),
+        "lottery": st.builds(rules.Lottery, prior=prior),
+        "flat": st.just(rules.Flat()),
+        "laplace": st.builds(rules.Laplace, prior=prior),
     }
 
 
@@ -74,10 +77,10 @@ def any_terms(draw):
         budget=draw(figures),
         bid_range=bid_range,
         rule=draw(st.sampled_from(sorted(rules.NAMED)) | st.one_of(*rules_with(prior).values())),
-        clearing=draw(st.sampled_from(CLEARINGS)),
-        contract=draw(st.sampled_from(["on-report", "on-selection"])),
+        clearing=draw(st.sampled_from(ClearingName)),
+        contract=draw(st.sampled_from(ContractName)),
         epsilon_max=draw(st.sampled_from([1, 2.0, np.float32(0.7)])),
-        estimator=draw(st.sampled_from(ESTIMATORS)),
+        estimator=draw(st.sampled_from(EstimatorName)),
         prior=draw(st.none() | prior),
         scale=draw(st.none() | figures),
         priced_as_binary=draw(st.booleans()),

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import pdqs
 from pdqs.auditing.mechanism import Mechanism
 from pdqs.pricing.payment import misreport_micros
-from pdqs.pricing.rules import NAMED
+from pdqs.pricing.rules import NAMED, Asks
 from pdqs.privacy.contracts import CONTRACTS
 
-RULES = sorted(NAMED)
+RULES = sorted(name for name, rule in NAMED.items() if not isinstance(rule(), Asks))  # lotteries have their own tests
 IN_FULL = Mechanism(name="every market cleared whole", clear=lambda bids, terms: pdqs.clear(bids, terms))
 owners_bids = st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.25, 0.25, 0.5, 1.0]), min_size=2, max_size=8)
 

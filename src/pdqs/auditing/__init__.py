@@ -21,6 +21,7 @@ from pdqs.auditing.truthfulness import chosen_owners
 from pdqs.model.arrays import Integers
 from pdqs.model.checks import made, whole
 from pdqs.model.errors import InputError, TermsError
+from pdqs.pricing.rules import ReadsBids
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
 
@@ -103,7 +104,7 @@ def audit(
     rng = np.random.default_rng(seed)
     own = evenly_spread(terms, int(owners), terms.budget)
     # A rule that reads bids may read so many and no others: every market then has that size.
-    sizes = (int(owners),) if hasattr(terms.bound_rule, "read") else work.sizes
+    sizes = (int(owners),) if isinstance(terms.bound_rule, ReadsBids) else work.sizes
     others = [*adversarial(terms, rng), *sampled(terms, sizes, work.markets, rng)]
     markets = [own, *(market for market in others if _takes(mechanism, market, terms))]
     few = chosen_owners(own, 4, rng)
@@ -155,7 +156,7 @@ def _tried(
     markets: list[Market], terms: Terms, work: Effort, rng: np.random.Generator
 ) -> list[tuple[Market, Integers]]:
     """Whose best lie is searched for: in the terms' own market everyone where that is cheap, elsewhere a few."""
-    slow = terms.clearing == "ladder" or hasattr(terms.bound_rule, "read")
+    slow = terms.clearing_facts.calibrates or isinstance(terms.bound_rule, ReadsBids)
     each = work.owners_each_slow if slow else work.owners_each
     tried = []
     for i, market in enumerate(markets):

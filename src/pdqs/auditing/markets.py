@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.arrays import Floats
+from pdqs.pricing.rules import ReadsBids
 from pdqs.rounds.terms import Terms
 
 
@@ -99,7 +100,7 @@ def adversarial(terms: Terms, rng: np.random.Generator) -> list[Market]:
         Market(name="two owners, far apart", bids=in_range(np.array([0.0, 1.0]), terms), budget=_budget(0.5 * top)),
         Market(name="ties to the last bit", bids=in_range(ulps, terms), budget=_budget(1.2 * top)),
         Market(name="a crowd at the top", bids=in_range(np.r_[0.05, np.ones(5)], terms), budget=_budget(2.0 * top)),
-        *([] if hasattr(terms.bound_rule, "read") else [at_the_margin(terms, 12, rng)]),
+        *([] if isinstance(terms.bound_rule, ReadsBids) else [at_the_margin(terms, 12, rng)]),
     ]
 
 

@@ -60,7 +60,7 @@ class Mechanism:
 
     def asks_after_one(self, bids: Floats, terms: Terms) -> bool:
         """Whether one owner's deal is found without the others': the shipped ladder, on bids summarised as they are."""
-        return self.clear is clear and terms.clearing == "ladder" and bids.size <= BINS
+        return self.clear is clear and terms.clearing_facts.calibrates and bids.size <= BINS
 
     def deal_in_full(self, bids: Floats, owner: int, terms: Terms) -> Deal:
         """The same by clearing the whole market: the audit compares the two on a sample."""

@@ -58,11 +58,11 @@ def claims(terms: Terms) -> Claims:
     >>> claims(pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing="open")).budget_ex_ante
     False
     """
-    as_printed = terms.contract == "on-selection" and terms.priced_as_binary
+    as_printed = not terms.contract_terms.hides_coin and terms.priced_as_binary
     return Claims(
         truthful=True,
         rational=True,
-        budget_ex_ante=terms.cuts_to_budget or as_printed,
+        budget_ex_ante=terms.clearing_facts.keeps_budget or as_printed,
         budget_ex_post=terms.keeps_budget,
         private=True,
     )

@@ -293,12 +293,12 @@ class Case:
 def kinks(bids: Floats, owner: int, terms: Terms) -> Floats:
     """Where the curve that she faces bends or stops, and where the ladder passes from one rung to the next."""
     found: list[float] = []
-    if terms.clearing in ("fairquery", "single-minded"):
+    if not terms.clearing_facts.by_rule:
         return np.array(found)
-    if terms.clearing == "fallah":
+    if terms.clearing_facts.ahead:
         ahead = curve_ahead(bids.size, terms)
         return np.array(found if ahead is None else _bends(ahead))
-    if terms.clearing == "ladder":
+    if terms.clearing_facts.calibrates:
         calibration = calibrate(summarise(bids, *terms.bid_range), terms)
         found += calibration.uppers[:8].tolist()
         segment = int(calibration.segment_of(bids[owner : owner + 1])[0])

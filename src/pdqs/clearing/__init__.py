@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from pdqs.clearing.fairquery import clear_fairly
 from pdqs.clearing.fallah import clear_as_expected
@@ -16,17 +17,21 @@ from pdqs.model import columns
 from pdqs.model.arrays import Column, Floats
 from pdqs.model.checks import made
 from pdqs.model.errors import InputError
+from pdqs.model.names import ClearingName
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
 
-_WAYS: dict[str, Callable[[Floats, Terms], Offers]] = {
-    "ladder": clear_by_ladder,
-    "greedy": clear_greedily,
-    "fairquery": clear_fairly,
-    "open": clear_openly,
-    "single-minded": clear_single_minded,
-    "fallah": clear_as_expected,
-}
+WAYS: Mapping[str, Callable[[Floats, Terms], Offers]] = MappingProxyType(
+    {
+        ClearingName.LADDER: clear_by_ladder,
+        ClearingName.GREEDY: clear_greedily,
+        ClearingName.FAIRQUERY: clear_fairly,
+        ClearingName.OPEN: clear_openly,
+        ClearingName.SINGLE_MINDED: clear_single_minded,
+        ClearingName.FALLAH: clear_as_expected,
+    }
+)
+"""The code behind each name; what each can do stands in :mod:`pdqs.rounds.clearings`."""
 
 
 def clear(bids: Column, terms: Terms) -> Offers:
@@ -41,7 +46,7 @@ def clear(bids: Column, terms: Terms) -> Offers:
     parsed = columns.bids_in_range(bids, terms.setting.low, terms.setting.high)
     if parsed.size < 2:
         raise InputError(f"column 'bid': a market needs at least 2 owners, got {parsed.size}")
-    return dataclasses.replace(_WAYS[terms.clearing](parsed, terms), promise=terms.promise)
+    return dataclasses.replace(WAYS[terms.clearing](parsed, terms), promise=terms.promise)
 
 
 __all__ = ["BidSummary", "apply", "calibrate", "clear", "summarise"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pdqs.model.arrays import Floats
 from pdqs.pricing.payment import Curve, curve
-from pdqs.pricing.rules import Rule, printed_scale
+from pdqs.pricing.rules import ReadsBids, Rule, printed_scale
 from pdqs.rounds.offers import Offers, make_offers
 from pdqs.rounds.terms import Terms
 
@@ -18,8 +18,7 @@ def curve_for(bids: Floats, terms: Terms) -> Curve:
     A rule that reads the whole bid vector (the paper's NPQM does) has ``read(bids)``, which gives the curve for it.
     """
     rule = terms.bound_rule
-    reader = getattr(rule, "read", None)
-    read: Rule = rule if reader is None else reader(bids)
+    read: Rule = rule.read(bids) if isinstance(rule, ReadsBids) else rule
     scale = printed_scale(read) if terms.scale is None else terms.scale
     return curve(read, scale, terms.setting)
 

@@ -99,7 +99,7 @@ def private(done: Trade) -> Promise:
     if bool((done.payments.micros != offers.payment_micros)[bought].any()):
         return Promise("LDP", False, "the payment shows the coin: no epsilon holds")
     # FairQuery and the paper's prices take every domain for one of two values.
-    priced_size = 2 if terms.priced_as_binary or terms.clearing == "fairquery" else offers.domain.size
+    priced_size = 2 if terms.priced_as_binary or not terms.clearing_facts.by_contract else offers.domain.size
     stated = epsilon(offers.q, priced_size)
     worst = int(np.argmax(offers.epsilon - stated))
     if offers.epsilon[worst] > stated[worst] * (1.0 + 1e-9):

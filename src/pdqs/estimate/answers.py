@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from pdqs.estimate.level import z_of
 from pdqs.estimate.tallies import Tally, tally
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import EstimateError
-from pdqs.model.query import Query
+from pdqs.model.names import EstimatorName, QueryKind
+from pdqs.model.query import Median, Quantile, Query
 from pdqs.present.text import Shown
 from pdqs.rounds.belonging import refuse_strangers
 from pdqs.rounds.offers import Offers
@@ -101,7 +102,7 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
 def answer_from_tally(sums: Tally, terms: Terms, *, level: float = 0.95) -> Answer:
     """The answer from sums alone: reports need never be collected in one place."""
     z = z_of(level)
-    value, raw, interval, gap = _READINGS[terms.query.kind](sums, terms, z)
+    value, raw, interval, gap = READINGS[terms.query.kind](sums, terms, z)
     return Answer(
         value=value,
         raw=raw,
@@ -168,7 +169,7 @@ def _quantile(sums: Tally, terms: Terms, z: float) -> Reading:
     """
     from scipy.optimize import isotonic_regression  # a slow import, needed by quantiles only
 
-    p = float(getattr(terms.query, "p"))  # noqa: B009  Median and Quantile both have it
+    p = cast(Median | Quantile, terms.query).p  # no other kind is read here
     numbers = terms.question.domain.numbers
     statistic = CumulativeShares(numbers.size)
     found = _estimated(statistic, sums, terms)
@@ -194,19 +195,19 @@ def _crossing(shares: Floats, numbers: Floats, at: int, p: float) -> float:
     return float(numbers[at - 1] + part * (numbers[at] - numbers[at - 1]))
 
 
-_READINGS: dict[str, Callable[[Tally, Terms, float], Reading]] = {
-    "count": _count,
-    "mean": _mean,
-    "histogram": _histogram,
-    "median": _quantile,
-    "quantile": _quantile,
+READINGS: Mapping[str, Callable[[Tally, Terms, float], Reading]] = {
+    QueryKind.COUNT: _count,
+    QueryKind.MEAN: _mean,
+    QueryKind.HISTOGRAM: _histogram,
+    QueryKind.MEDIAN: _quantile,
+    QueryKind.QUANTILE: _quantile,
 }
 
 
 def _warnings(sums: Tally, terms: Terms, z: float, gap: float) -> list[str]:
     found = []
     information = sums.power(2)
-    if terms.estimator == "naive":
+    if terms.estimator == EstimatorName.NAIVE:
         found.append(
             "the naive estimator takes randomised reports at face value: it leans toward the middle of the domain"
         )

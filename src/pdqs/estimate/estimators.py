@@ -7,7 +7,7 @@ owners, so the variance of the values themselves over n is taken off (finite pop
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -17,6 +17,7 @@ from pdqs.estimate.functionals import Functional
 from pdqs.estimate.tallies import Tally
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import EstimateError
+from pdqs.model.names import EstimatorName
 
 
 @final
@@ -83,11 +84,11 @@ def shrunk(statistic: Functional, tally: Tally) -> Estimate:
     )
 
 
-ESTIMATORS: dict[str, Callable[[Functional, Tally], Estimate]] = {
-    "naive": naive,
-    "weighted": weighted,
-    "unbiased": unbiased,
-    "shrunk": shrunk,
+ESTIMATORS: Mapping[str, Callable[[Functional, Tally], Estimate]] = {
+    EstimatorName.NAIVE: naive,
+    EstimatorName.WEIGHTED: weighted,
+    EstimatorName.UNBIASED: unbiased,
+    EstimatorName.SHRUNK: shrunk,
 }
 
 

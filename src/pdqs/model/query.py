@@ -6,12 +6,16 @@ says what is made of the answers. A staged protocol can ask other questions for 
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Protocol, final, runtime_checkable
 
 from pdqs.model.checks import number, text
 from pdqs.model.domain import Domain
 from pdqs.model.errors import TermsError
+from pdqs.model.names import QueryKind, chosen
 from pdqs.model.question import Question, keep_plain
 
 
@@ -35,7 +39,7 @@ class Count:
     """
 
     text: str = ""
-    kind: ClassVar[str] = "count"
+    kind: ClassVar[str] = QueryKind.COUNT.value
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", text(self.text, "the text of a count"))
@@ -53,7 +57,7 @@ class Quantile:
     domain: Domain
     p: float
     text: str = ""
-    kind: ClassVar[str] = "quantile"
+    kind: ClassVar[str] = QueryKind.QUANTILE.value
 
     def __post_init__(self) -> None:
         keep_plain(self, "a quantile")
@@ -74,7 +78,7 @@ class Median:
 
     domain: Domain
     text: str = ""
-    kind: ClassVar[str] = "median"
+    kind: ClassVar[str] = QueryKind.MEDIAN.value
     p: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
@@ -93,7 +97,7 @@ class Mean:
 
     domain: Domain
     text: str = ""
-    kind: ClassVar[str] = "mean"
+    kind: ClassVar[str] = QueryKind.MEAN.value
 
     def __post_init__(self) -> None:
         keep_plain(self, "a mean")
@@ -111,7 +115,7 @@ class Histogram:
 
     domain: Domain
     text: str = ""
-    kind: ClassVar[str] = "histogram"
+    kind: ClassVar[str] = QueryKind.HISTOGRAM.value
 
     def __post_init__(self) -> None:
         keep_plain(self, "a histogram")
@@ -123,6 +127,21 @@ class Histogram:
 
 KINDS = (Count, Median, Quantile, Mean, Histogram)
 """Every query there is: an estimate is known for these and no others."""
+
+AnyKind = type[Count] | type[Median] | type[Quantile] | type[Mean] | type[Histogram]
+BY_KIND: Mapping[str, AnyKind] = MappingProxyType({query.kind: query for query in KINDS})
+
+
+def query_of(kind: str, *, domain: Domain, p: float = 0.5, text: str = "") -> Query:
+    """The query of that kind; what its kind has no use for (a count's domain, a mean's p) is left aside.
+
+    >>> query_of("quantile", domain=Domain.grid(0, 9, 1), p=0.9).p
+    0.9
+    """
+    maker = BY_KIND[chosen("query", kind, QueryKind)]
+    given: dict[str, object] = {"domain": domain, "p": p, "text": text}
+    made: Query = maker(**{field.name: given[field.name] for field in dataclasses.fields(maker)})  # type: ignore[arg-type]  # checked where it is made
+    return made
 
 
 def _refuse_unordered(domain: Domain, what: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from pdqs.model.arrays import Floats
-from pdqs.model.errors import TermsError
+from pdqs.model.names import ContractName, chosen
 from pdqs.privacy.loss import epsilon, epsilon_slope
 
 
@@ -45,15 +46,19 @@ def _selected_slope(q: Floats, domain_size: int) -> Floats:
     return epsilon(q, domain_size) + q * epsilon_slope(q, domain_size)
 
 
-ON_REPORT = Contract(name="on-report", load=epsilon, slope=epsilon_slope, hides_coin=True)
+ON_REPORT = Contract(name=ContractName.ON_REPORT.value, load=epsilon, slope=epsilon_slope, hides_coin=True)
 """Paid P for a valid report, whatever the coin did: load eps(q). The broker sees the report and nothing else."""
 
 
-ON_SELECTION = Contract(name="on-selection", load=_selected_load, slope=_selected_slope, hides_coin=False)
+ON_SELECTION = Contract(
+    name=ContractName.ON_SELECTION.value, load=_selected_load, slope=_selected_slope, hides_coin=False
+)
 """The paper's: paid P/q if the coin chose the truth, else nothing: load q eps(q). The payment gives the coin away."""
 
 
-CONTRACTS = {contract.name: contract for contract in (ON_REPORT, ON_SELECTION)}
+CONTRACTS: Mapping[str, Contract] = MappingProxyType(
+    {contract.name: contract for contract in (ON_REPORT, ON_SELECTION)}
+)
 
 
 def contract_named(name: str) -> Contract:
@@ -62,7 +67,4 @@ def contract_named(name: str) -> Contract:
     >>> contract_named("on-report").hides_coin
     True
     """
-    try:
-        return CONTRACTS[name]
-    except KeyError:
-        raise TermsError(f"unknown contract {name!r}: choose one of {', '.join(sorted(CONTRACTS))}") from None
+    return CONTRACTS[chosen("contract", name, ContractName)]

@@ -22,7 +22,7 @@ from pdqs.model import priors
 from pdqs.model.checks import shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError, TermsError
-from pdqs.model.query import KINDS, Query
+from pdqs.model.query import BY_KIND, Query
 from pdqs.pricing import rules
 
 Kinds = Mapping[str, Any]
@@ -162,7 +162,7 @@ def _query(plain: Any) -> Any:
     named = {"is": plain} if isinstance(plain, str) else plain
     if isinstance(named, dict) and isinstance(named.get("domain"), dict):
         named = {**named, "domain": _domain(named["domain"])}
-    return _made("query", named, {query.kind: query for query in KINDS}, {})
+    return _made("query", named, BY_KIND, {})
 
 
 def _domain(plain: dict[str, Any]) -> Domain:

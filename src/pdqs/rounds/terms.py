@@ -15,18 +15,17 @@ import numpy as np
 from pdqs.model.checks import number, shown
 from pdqs.model.errors import RuleError, TermsError
 from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, RuleName, chosen
 from pdqs.model.priors import FromPastBids, Prior, Uniform
 from pdqs.model.query import KINDS, Query
 from pdqs.model.question import Question
 from pdqs.pricing import rules
 from pdqs.pricing.rules import Rule, Setting
 from pdqs.pricing.rules.base import DEFAULT_EPSILON_MAX
-from pdqs.privacy.contracts import CONTRACTS, Contract, contract_named
+from pdqs.privacy.contracts import Contract, contract_named
 from pdqs.privacy.loss import Q_UNITS, cap_q
 from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
-
-CLEARINGS = ("ladder", "greedy", "fairquery", "open", "single-minded", "fallah")
-ESTIMATORS = ("naive", "weighted", "unbiased", "shrunk")
+from pdqs.rounds.clearings import FACTS, ClearingFacts
 
 
 @final
@@ -48,11 +47,11 @@ class Terms:
     query: Query
     budget: float
     bid_range: tuple[float, float] = (0.0, 1.0)
-    rule: str | Rule = "optimal"
-    clearing: str = "ladder"
-    contract: str = "on-report"
+    rule: str | Rule = RuleName.OPTIMAL.value
+    clearing: str = ClearingName.LADDER.value
+    contract: str = ContractName.ON_REPORT.value
     epsilon_max: float = DEFAULT_EPSILON_MAX
-    estimator: str = "weighted"
+    estimator: str = EstimatorName.WEIGHTED.value
     prior: Prior | None = None
     scale: float | None = None
     priced_as_binary: bool = False
@@ -66,11 +65,11 @@ class Terms:
             "bid_range": _plain_range(self.bid_range),
             "epsilon_max": _at_least("epsilon_max", self.epsilon_max, 1e-9),
             "scale": None if self.scale is None else number(self.scale, "scale"),
+            "clearing": chosen("clearing", self.clearing, ClearingName),
+            "estimator": chosen("estimator", self.estimator, EstimatorName),
+            "contract": chosen("contract", self.contract, ContractName),
         }.items():
             object.__setattr__(self, name, plain)
-        _refuse_unknown("clearing", self.clearing, CLEARINGS)
-        _refuse_unknown("estimator", self.estimator, ESTIMATORS)
-        _refuse_unknown("contract", self.contract, tuple(sorted(CONTRACTS)))
         if self.scale is not None and not self.scale > 0:
             raise TermsError(f"scale must be above 0, got {self.scale}")
         if not isinstance(self.priced_as_binary, bool):
@@ -79,7 +78,7 @@ class Terms:
             raise TermsError(f"epsilon_max {self.epsilon_max:g} gives a q_max of 1: the report would be the bare value")
         self._refuse_bad_rule()
         self._refuse_bad_prior()
-        for prior in (self.prior, getattr(self.rule, "prior", None)):  # a rule need not have one
+        for prior in (self.prior, rules.prior_of(self.rule)):
             self._refuse_other_range(prior)
         budget_micros(self.budget)
         dearest = self.dearest_payment * MICROS_PER_UNIT
@@ -88,7 +87,7 @@ class Terms:
 
     def _refuse_bad_rule(self) -> None:
         if isinstance(self.rule, str):
-            rules.named(self.rule)
+            object.__setattr__(self, "rule", chosen("rule", self.rule, RuleName, RuleError))
             return
         if isinstance(self.rule, type) or not isinstance(self.rule, Rule):
             meant = ": pass its .rule" if rules.has_field(self.rule, "rule") else ""
@@ -140,6 +139,11 @@ class Terms:
         """The contract behind its name."""
         return contract_named(self.contract)
 
+    @property
+    def clearing_facts(self) -> ClearingFacts:
+        """What this way of clearing can do."""
+        return FACTS[self.clearing]
+
     @cached_property
     def setting(self) -> Setting:
         """The public facts that rules and prices are made from."""
@@ -153,11 +157,11 @@ class Terms:
     def bound_rule(self) -> Rule:
         """The rule, told of its market and checked to be a family of falling curves; a user's rule as its table."""
         rule = rules.named(self.rule) if isinstance(self.rule, str) else self.rule
-        if rules.has_field(rule, "prior") and getattr(rule, "prior") is None:  # noqa: B009  a Rule need not have one
-            rule = rules.replaced(rule, prior=self.prior)
-        bound = _bound(rule, self.setting)  # type: ignore[arg-type]  # rules are frozen, so hashable
-        shown_the_bids = self.clearing in ("open", "greedy") and hasattr(bound, "read")
-        if rules.is_vouched(bound) or shown_the_bids:
+        bound = _bound(rules.with_prior(rule, self.prior), self.setting)  # type: ignore[arg-type]  # frozen: hashable
+        if isinstance(bound, rules.Asks) and not self.clearing_facts.asks:
+            raise RuleError(f"rule {self.rule_name} asks only some owners, which clearing {self.clearing!r} cannot")
+        shown_the_bids = self.clearing_facts.shows_bids and isinstance(bound, rules.ReadsBids)
+        if rules.is_vouched(bound) or shown_the_bids or isinstance(bound, rules.Asks):
             return bound
         return rules.tabled(bound, self.setting, self.scale)  # type: ignore[arg-type]  # rules are frozen, so hashable
 
@@ -169,7 +173,7 @@ class Terms:
     @property
     def bid_prior(self) -> Prior:
         """What is believed of bids: the prior given, or uniform on the range."""
-        return self.prior or getattr(self.rule, "prior", None) or Uniform(*self.bid_range)
+        return self.prior or rules.prior_of(self.rule) or Uniform(*self.bid_range)
 
     @property
     def budget_micros(self) -> int:
@@ -178,13 +182,9 @@ class Terms:
 
     @property
     def keeps_budget(self) -> bool:
-        """Whether what is paid can never pass the budget: not without a cut, nor where only the chosen are paid."""
-        return self.cuts_to_budget and (self.contract_terms.hides_coin or self.clearing == "fairquery")
-
-    @property
-    def cuts_to_budget(self) -> bool:
-        """Whether the clearing holds the expected payments of the bids at hand to the budget."""
-        return self.clearing not in ("open", "fallah")
+        """Whether what is paid can never pass the budget: the offers keep it, and no payment hangs on a coin."""
+        facts = self.clearing_facts
+        return facts.keeps_budget and (self.contract_terms.hides_coin or not facts.by_contract)
 
     def canonical(self) -> str:
         """The terms as JSON with sorted keys: two parties with the same terms write the same bytes."""
@@ -260,11 +260,6 @@ def _plain_range(bid_range: tuple[float, float]) -> tuple[float, float]:
     if not 0 <= low < high:
         raise TermsError(f"bid_range needs 0 <= low < high, both finite, got {low:g} to {high:g}")
     return low, high
-
-
-def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise TermsError(f"unknown {name} {shown(value)}: choose one of {', '.join(known)}")
 
 
 def _refuse_unhashable(what: str, value: Rule | Prior, error: type[TermsError]) -> None:

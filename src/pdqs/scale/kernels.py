@@ -19,6 +19,7 @@ from pdqs.clearing.summaries import BidSummary, summarise
 from pdqs.estimate.tallies import Tally, tally
 from pdqs.model.arrays import Booleans, Floats
 from pdqs.model.errors import TermsError
+from pdqs.pricing.rules import ReadsBids
 from pdqs.privacy.owner_entropy import OwnerEntropy
 from pdqs.privacy.randomiser import draw_reports, q_numerators
 from pdqs.rounds.offers import Offers
@@ -104,7 +105,7 @@ class Pricing:
 
 def refuse_unstreamable(terms: Terms) -> None:
     """Only what needs no look at all bids at once can be streamed."""
-    if terms.clearing not in ("ladder", "open") or hasattr(terms.bound_rule, "read"):
+    if not terms.clearing_facts.streams or isinstance(terms.bound_rule, ReadsBids):
         raise TermsError(
             f"clearing {terms.clearing!r} with rule {terms.rule_name!r} looks at all bids together, which a stream"
             " cannot: use clearing 'ladder', or a file that fits in memory"

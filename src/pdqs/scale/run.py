@@ -131,7 +131,7 @@ class Run:
         refuse_unstreamable(terms)
         if source.rows < 2:
             raise InputError(f"column {names.bid!r}: a market needs at least 2 owners, got {source.rows}")
-        if terms.clearing == "open":
+        if not terms.clearing_facts.calibrates:
             return Pricing(terms=terms, calibration=None)
         summary = self._reduced("counting bids", CountBids(terms=terms, names=names), source)
         return Pricing(terms=terms, calibration=calibrate(summary, terms))

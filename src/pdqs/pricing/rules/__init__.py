@@ -17,24 +17,48 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from pdqs.model.errors import RuleError
-from pdqs.pricing.rules.base import Rule, Setting, bind, check, has_field, is_vouched, name_of, printed_scale, replaced
+from pdqs.model.names import RuleName, chosen
+from pdqs.pricing.rules.base import (
+    Believes,
+    Named,
+    Printed,
+    ReadsBids,
+    Rule,
+    Setting,
+    bind,
+    check,
+    has_field,
+    is_vouched,
+    name_of,
+    printed_scale,
+    prior_of,
+    replaced,
+    with_prior,
+)
 from pdqs.pricing.rules.exponential import Exponential
+from pdqs.pricing.rules.flat import Flat
 from pdqs.pricing.rules.laplace import Laplace
 from pdqs.pricing.rules.linear import Linear
 from pdqs.pricing.rules.logarithmic import Logarithmic
+from pdqs.pricing.rules.lottery import Asks, Lottery
 from pdqs.pricing.rules.optimal import Optimal
 from pdqs.pricing.rules.quadratic import Quadratic
 from pdqs.pricing.rules.robust import Robust
+from pdqs.pricing.rules.shape import Shaped
 from pdqs.pricing.rules.step import Step
 from pdqs.pricing.rules.tabled import Tabled, tabled
 
-NAMED: dict[str, Callable[[], Any]] = {
-    rule.name: rule for rule in (Linear, Exponential, Logarithmic, Quadratic, Step, Optimal, Robust, Laplace)
-}
+NAMED: Mapping[str, Callable[..., Rule]] = MappingProxyType(
+    {
+        rule.name: rule
+        for rule in (Linear, Exponential, Logarithmic, Quadratic, Step, Optimal, Robust, Laplace, Lottery, Flat)
+    }
+)
+"""Every rule there is by its name (:class:`pdqs.model.names.RuleName`), with its usual figures unless given others."""
 
 
 def named(name: str) -> Rule:
@@ -43,24 +67,28 @@ def named(name: str) -> Rule:
     >>> named("linear")
     Linear(setting=Setting(...))
     """
-    try:
-        rule: Rule = NAMED[name]()
-    except KeyError:
-        raise RuleError(f"unknown rule {name!r}: choose one of {', '.join(sorted(NAMED))}, or pass a Rule") from None
-    return rule
+    return NAMED[chosen("rule", name, RuleName, RuleError)]()
 
 
 __all__ = [
     "NAMED",
+    "Asks",
+    "Believes",
     "Exponential",
+    "Flat",
     "Laplace",
     "Linear",
     "Logarithmic",
+    "Lottery",
+    "Named",
     "Optimal",
+    "Printed",
     "Quadratic",
+    "ReadsBids",
     "Robust",
     "Rule",
     "Setting",
+    "Shaped",
     "Step",
     "Tabled",
     "bind",
@@ -70,6 +98,8 @@ __all__ = [
     "name_of",
     "named",
     "printed_scale",
+    "prior_of",
     "replaced",
     "tabled",
+    "with_prior",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import RuleError
+from pdqs.model.priors import Prior
 from pdqs.privacy.contracts import ON_REPORT, Contract
 from pdqs.privacy.loss import cap_q
 
@@ -49,6 +50,39 @@ class Setting:
         return self.contract.load(q, self.domain_size)
 
 
+@runtime_checkable
+class Named(Protocol):
+    """A rule that people know under a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@runtime_checkable
+class Printed(Protocol):
+    """A rule that is its plain curve at this scale, rather than without a cut-off."""
+
+    @property
+    def printed_scale(self) -> float: ...
+
+
+@runtime_checkable
+class Believes(Protocol):
+    """A rule that holds a belief about bids; none stands for the prior of the terms."""
+
+    @property
+    def prior(self) -> Prior | None: ...
+
+
+@runtime_checkable
+class ReadsBids(Protocol):
+    """A rule whose curve is made from the whole bid vector, as that of the paper's NPQM is."""
+
+    def read(self, bids: Floats) -> Rule:
+        """The curve for these bids."""
+        ...
+
+
 AnyRule = TypeVar("AnyRule", bound=Rule)
 AnyType = TypeVar("AnyType", bound=type)
 _VOUCHED: set[type] = set()
@@ -70,6 +104,16 @@ def bind(rule: AnyRule, setting: Setting) -> AnyRule:
     return replaced(rule, setting=setting) if has_field(rule, "setting") else rule
 
 
+def prior_of(rule: object) -> Prior | None:
+    """What a rule itself believes of bids, if anything."""
+    return rule.prior if isinstance(rule, Believes) else None
+
+
+def with_prior(rule: AnyRule, prior: Prior | None) -> AnyRule:
+    """The rule with this belief, where it takes one and has none of its own."""
+    return replaced(rule, prior=prior) if has_field(rule, "prior") and prior_of(rule) is None else rule
+
+
 def has_field(rule: Rule, name: str) -> bool:
     """Whether a rule is a dataclass with this field, as ours are."""
     anything: Any = rule
@@ -89,12 +133,12 @@ def name_of(rule: Rule) -> str:
     >>> name_of(Linear())
     'linear'
     """
-    return str(getattr(rule, "name", type(rule).__name__))
+    return str(rule.name) if isinstance(rule, Named) else type(rule).__name__
 
 
 def printed_scale(rule: Rule) -> float:
     """The scale at which the rule is its plain curve: no cut-off, unless the rule says otherwise."""
-    return float(getattr(rule, "printed_scale", math.inf))
+    return float(rule.printed_scale) if isinstance(rule, Printed) else math.inf
 
 
 def check(rule: Rule, setting: Setting) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import RuleError
+from pdqs.model.names import RuleName
 from pdqs.pricing.rules.base import Setting, vouched
 from pdqs.pricing.rules.shape import Placement, Shape, cut, uncut
 
@@ -26,7 +27,7 @@ class Exponential:
 
     c: float = 1.0
     setting: Setting = Setting()
-    name = "exponential"
+    name = RuleName.EXPONENTIAL.value
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.c) and self.c >= 0):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import final
 
 from pdqs.model.arrays import Floats
+from pdqs.model.names import RuleName
 from pdqs.pricing.rules.base import Setting
 from pdqs.pricing.rules.lottery import LotteryForm, best_buy, refuse_contract
 from pdqs.pricing.rules.prices import flat_line
@@ -25,7 +26,7 @@ class Flat:
     """
 
     setting: Setting = Setting()
-    name = "flat"
+    name = RuleName.FLAT.value
 
     def __post_init__(self) -> None:
         refuse_contract(self.name, self.setting)

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.arrays import Floats
+from pdqs.model.names import RuleName
 from pdqs.model.priors import Prior, Uniform
 from pdqs.pricing.rules.base import Setting, vouched
 from pdqs.privacy.loss import epsilon, q_of_epsilon
@@ -37,7 +38,7 @@ class Laplace:
 
     prior: Prior | None = None
     setting: Setting = Setting()
-    name = "laplace"
+    name = RuleName.LAPLACE.value
 
     def q(self, bids: Floats, scale: float) -> Floats:
         if scale <= 0:

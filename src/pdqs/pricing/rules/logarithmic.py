@@ -10,6 +10,7 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import RuleError
+from pdqs.model.names import RuleName
 from pdqs.pricing.rules.base import Setting, vouched
 from pdqs.pricing.rules.shape import Placement, Shape, cut, uncut
 
@@ -31,7 +32,7 @@ class Logarithmic:
     q_min: float = 0.0
     q_max: float = 1.0 - 1e-6
     setting: Setting = Setting()
-    name = "logarithmic"
+    name = RuleName.LOGARITHMIC.value
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.c) and self.c > 0):

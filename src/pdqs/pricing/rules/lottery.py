@@ -19,6 +19,7 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import RuleError
+from pdqs.model.names import RuleName
 from pdqs.model.priors import Prior
 from pdqs.pricing.piecewise import Piecewise, fit_tail, fit_value
 from pdqs.pricing.rules.base import Setting
@@ -172,7 +173,7 @@ class Lottery:
 
     prior: Prior | None = None
     setting: Setting = Setting()
-    name = "lottery"
+    name = RuleName.LOTTERY.value
 
     def __post_init__(self) -> None:
         refuse_contract(self.name, self.setting)

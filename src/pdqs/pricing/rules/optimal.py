@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.arrays import Floats
+from pdqs.model.names import RuleName
 from pdqs.model.priors import Prior, Uniform
 from pdqs.pricing.piecewise import Piecewise, fit_value
 from pdqs.pricing.rules.base import Setting, vouched
@@ -34,7 +35,7 @@ class Optimal:
 
     prior: Prior | None = None
     setting: Setting = Setting()
-    name = "optimal"
+    name = RuleName.OPTIMAL.value
 
     def q(self, bids: Floats, scale: float) -> Floats:
         if scale <= 0:

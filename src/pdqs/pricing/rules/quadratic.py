@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.arrays import Floats
+from pdqs.model.names import RuleName
 from pdqs.pricing.rules.base import Setting, vouched
 from pdqs.pricing.rules.shape import Placement, Shape, cut, uncut
 
@@ -23,7 +24,7 @@ class Quadratic:
     """
 
     setting: Setting = Setting()
-    name = "quadratic"
+    name = RuleName.QUADRATIC.value
 
     def q(self, bids: Floats, scale: float) -> Floats:
         return np.where(bids < scale, (1.0 - self.setting.share(bids)) ** 2, 0.0)

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.arrays import Floats
+from pdqs.model.names import RuleName
 from pdqs.model.priors import Prior, Uniform
 from pdqs.pricing.piecewise import Piecewise, fit_value
 from pdqs.pricing.rules.base import Setting, vouched
@@ -32,7 +33,7 @@ class Robust:
 
     prior: Prior | None = None
     setting: Setting = Setting()
-    name = "robust"
+    name = RuleName.ROBUST.value
 
     def q(self, bids: Floats, scale: float) -> Floats:
         if scale <= 0:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import RuleError
+from pdqs.model.names import RuleName
 from pdqs.pricing.rules.base import Setting, vouched
 from pdqs.pricing.rules.shape import Placement, Shape, cut, uncut
 
@@ -27,7 +28,7 @@ class Step:
 
     q_max: float | None = None
     setting: Setting = Setting()
-    name = "step"
+    name = RuleName.STEP.value
 
     def __post_init__(self) -> None:
         if self.q_max is not None and not 0 < self.q_max < 1:
