@@ -146,7 +146,7 @@ class AuditReport(Shown):
         example = self.truthfulness.example
         return (f"{example}, in {describe_market(example.market)}",) if example.gains else ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain figures, ready for JSON; what is infinite is the string "infinite"."""
         found = {
             "name": self.name,
@@ -166,7 +166,7 @@ class AuditReport(Shown):
             "seed": self.seed,
             "command": self.command,
         }
-        plain: dict[str, Any] = _plain(found)
+        plain: dict[str, object] = _plain(found)
         return plain
 
     def to_json(self) -> str:

@@ -63,7 +63,7 @@ class Output:
         if not self.as_json:
             self.console.print(sentence, style=style, markup=False, highlight=False, soft_wrap=True)
 
-    def first_rows(self, table: Mapping[str, Sequence[Any]], what: str, most: int = 8) -> None:
+    def first_rows(self, table: Mapping[str, Sequence[object]], what: str, most: int = 8) -> None:
         """The first rows of a table of owners."""
         rows = [[_cell(cell) for cell in row] for row in islice(zip(*table.values(), strict=True), most)]
         owners = len(next(iter(table.values())))
@@ -83,7 +83,7 @@ class Output:
                 self.say(f"wrote {path}")
 
     def finish(
-        self, result: Mapping[str, Any], table: Mapping[str, Sequence[Any]] | None = None, what: str = ""
+        self, result: Mapping[str, object], table: Mapping[str, Sequence[object]] | None = None, what: str = ""
     ) -> None:
         """The whole result for machines, with the rows of a table unless they went to a file."""
         if self.as_json:
@@ -102,11 +102,11 @@ def console_output(as_json: bool) -> Output:
     return Output(as_json, console if console.is_terminal else Console(width=120))
 
 
-def _cell(cell: Any) -> str:
+def _cell(cell: object) -> str:
     return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
 
 
-def json_text(result: Mapping[str, Any]) -> str:
+def json_text(result: Mapping[str, object]) -> str:
     """JSON that any reader accepts: what is not a finite number is null.
 
     >>> print(json_text({"half_width": float("inf"), "q": np.array([0.5])}), end="")
@@ -120,7 +120,7 @@ def json_text(result: Mapping[str, Any]) -> str:
     return json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -132,12 +132,12 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 
-def terms_data(terms: Terms) -> dict[str, Any]:
+def terms_data(terms: Terms) -> dict[str, object]:
     """Terms for machines: their canonical form and its hash."""
     return {"terms": json.loads(terms.canonical()), "terms_hash": terms.hash}
 
 
-def offers_data(offers: Offers, level: float) -> dict[str, Any]:
+def offers_data(offers: Offers, level: float) -> dict[str, object]:
     """What was bought, for machines; money in units, and exactly in micro-units."""
     return {
         "owners": len(offers),
@@ -150,7 +150,7 @@ def offers_data(offers: Offers, level: float) -> dict[str, Any]:
     }
 
 
-def answer_data(answer: Answer) -> dict[str, Any]:
+def answer_data(answer: Answer) -> dict[str, object]:
     """An answer for machines; a histogram has a figure for each of its labels."""
     found = {
         "query": answer.query.kind,
@@ -169,7 +169,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
     return found
 
 
-def plan_data(plan: Plan, curve: PlanCurve, alpha: float | None) -> dict[str, Any]:
+def plan_data(plan: Plan, curve: PlanCurve, alpha: float | None) -> dict[str, object]:
     """A plan for machines; an error of ``alpha`` or more has a chance of at most ``delta``."""
     stated = plan.half_width if alpha is None else alpha
     return {

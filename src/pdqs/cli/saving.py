@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pdqs.model.errors import FileError
 from pdqs.present import figures
@@ -26,7 +26,7 @@ def check_targets(out: Path | None = None, picture: Path | None = None) -> None:
 def save(
     *,
     out: Path | None = None,
-    table: Mapping[str, Sequence[Any]] | None = None,
+    table: Mapping[str, Sequence[object]] | None = None,
     picture: Path | None = None,
     draw: Callable[[], Figure] | None = None,
 ) -> None:

@@ -72,7 +72,7 @@ class Showing:
         """The promises that were kept."""
         return tuple(promise.name for promise in self.promises if promise.kept)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """For machines."""
         answer, payments = self.first.answer, self.first.payments
         return {

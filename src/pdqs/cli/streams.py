@@ -125,7 +125,7 @@ def answer_stream(
     to.finish({**terms_data(terms), "answer": answer_data(answer)})
 
 
-def _totals_data(totals: Totals, level: float) -> dict[str, Any]:
+def _totals_data(totals: Totals, level: float) -> dict[str, object]:
     """What was bought, for machines, under the names that a market in memory has."""
     from pdqs.planning.forecasts import forecast_half_width
 

@@ -137,7 +137,7 @@ def _bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
     return None
 
 
-def _keep_if_open(connection: Connection, fresh: dict[str, Any]) -> bool:
+def _keep_if_open(connection: Connection, fresh: dict[str, object]) -> bool:
     """Insert a bid in the one statement that also looks whether the round takes bids; whether it was inserted.
 
     The round's row is held, so that clearing waits for this bid, or this bid sees the cleared round.

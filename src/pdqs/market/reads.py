@@ -234,7 +234,7 @@ def _own(
     market: Market,
     actor: User,
     round_id: str,
-    listed: Select[Any],
+    listed: Select[object],
     columns: Any,
     what: Literal["bid", "offer", "report"],
 ) -> Any:

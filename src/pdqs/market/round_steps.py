@@ -211,7 +211,7 @@ def _clear(connection: Connection, row: Any, now: int) -> None:
     )
 
 
-def _offer_rows(round_id: str, owner_ids: list[str], made: Offers) -> list[dict[str, Any]]:
+def _offer_rows(round_id: str, owner_ids: list[str], made: Offers) -> list[dict[str, object]]:
     ensure(made.spent_micros <= made.budget_micros, "the offers add up to more than the budget")
     numerators, payments = numerators_of(made).tolist(), made.payment_micros.tolist()
     return [
@@ -263,7 +263,7 @@ def _post(connection: Connection, kind: ledger.Kind, round_id: str, now: int, am
     ensure(ledger.post(connection, entry), before)
 
 
-def _change(connection: Connection, round_id: str, **values: Any) -> None:
+def _change(connection: Connection, round_id: str, **values: object) -> None:
     connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(**values))
 
 

@@ -46,7 +46,7 @@ class Settings:
         return Settings(**given)
 
 
-def _parsed(name: str, text: str, kind: type) -> Any:
+def _parsed(name: str, text: str, kind: type) -> object:
     try:
         value = kind(text)
     except ValueError:

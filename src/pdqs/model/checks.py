@@ -12,7 +12,7 @@ from pdqs.model.errors import PdqsError, TermsError
 Kind = TypeVar("Kind")
 
 
-def number(value: Any, what: str, error: type[PdqsError] = TermsError) -> float:
+def number(value: object, what: str, error: type[PdqsError] = TermsError) -> float:
     """A finite number as a plain float, whatever type of number it was; equal numbers come out as one.
 
     >>> number(np.float32(0.5), "budget"), number(-0.0, "budget")
@@ -45,7 +45,7 @@ def whole(value: Any, what: str, error: type[PdqsError] = TermsError) -> int:
     return int(value)
 
 
-def text(value: Any, what: str, error: type[PdqsError] = TermsError) -> str:
+def text(value: object, what: str, error: type[PdqsError] = TermsError) -> str:
     """A text as a plain str.
 
     >>> text(np.str_("ill?"), "text")
@@ -56,7 +56,7 @@ def text(value: Any, what: str, error: type[PdqsError] = TermsError) -> str:
     return str.__str__(value)
 
 
-def made(value: Any, kind: type[Kind], what: str, error: type[PdqsError] = TermsError) -> Kind:
+def made(value: object, kind: type[Kind], what: str, error: type[PdqsError] = TermsError) -> Kind:
     """A value of this very kind.
 
     >>> made([1, 2], float, "terms")
@@ -69,7 +69,7 @@ def made(value: Any, kind: type[Kind], what: str, error: type[PdqsError] = Terms
     return value
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value in a sentence: itself where it is short, else its type.
 
     >>> shown([0] * 1000), shown(0.5), shown(list)

@@ -213,4 +213,4 @@ def _draw_curves(axes: Axes, strips: Sequence[Strip]) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.42, -0.16), ncols=2, fontsize=9.5, handlelength=3.4)
 
 
-_DASHES: list[Any] = ["-", "--", ":", "-.", (0, (8, 2, 1, 2, 1, 2)), (0, (12, 3)), (0, (1, 4))]
+_DASHES: list[object] = ["-", "--", ":", "-.", (0, (8, 2, 1, 2, 1, 2)), (0, (12, 3)), (0, (1, 4))]

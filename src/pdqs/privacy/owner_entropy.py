@@ -56,7 +56,7 @@ class OwnerEntropy:
         return self._drawn - 1
 
 
-def number_ids(ids: Any, *, column: str = "owner") -> Numbers:
+def number_ids(ids: object, *, column: str = "owner") -> Numbers:
     """A 64-bit number for each id: whole numbers stand for themselves, text and bytes are mixed into 64 bits.
 
     Ids of up to 8 bytes of one length never share a number; among n longer ones two do with chance about n^2 / 2^65.

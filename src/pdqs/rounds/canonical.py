@@ -40,7 +40,7 @@ class Digested(Protocol):
     def digest(self) -> str: ...
 
 
-def written(plain: Mapping[str, Any]) -> str:
+def written(plain: Mapping[str, object]) -> str:
     """An object of plain values as text: sorted keys, no spaces.
 
     >>> written({"b": 1.0, "a": [True, None]})
@@ -54,7 +54,7 @@ def plain_terms(terms: Any) -> dict[str, Any]:
     return {"is": type(terms).__name__} | {f.name: _plain_field(terms, f.name) for f in dataclasses.fields(terms)}
 
 
-def _plain_field(terms: Any, name: str) -> Any:
+def _plain_field(terms: object, name: str) -> object:
     value = getattr(terms, name)
     if name in ("rule", "prior") and value is not None and not isinstance(value, str):
         return plain_of(value, name)
@@ -63,14 +63,14 @@ def _plain_field(terms: Any, name: str) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _plain_query(query: Query) -> dict[str, Any]:
+def _plain_query(query: Query) -> dict[str, object]:
     fields = {f.name: getattr(query, f.name) for f in dataclasses.fields(query)}  # type: ignore[arg-type]  # all are
     if isinstance(domain := fields.get("domain"), Domain):
         fields["domain"] = plain_domain(domain)
     return {"is": query.kind} | fields
 
 
-def plain_domain(domain: Domain) -> dict[str, Any]:
+def plain_domain(domain: Domain) -> dict[str, object]:
     """A domain, whose numbers and labels are plain already, as plain values."""
     held = {f.name: getattr(domain, f.name) for f in dataclasses.fields(domain)}
     return {"is": domain.kind} | held | {"labels": list(domain.labels)}
@@ -105,13 +105,13 @@ def plain_of(value: Any, what: str, error: type[PdqsError] = TermsError) -> Any:
     )
 
 
-def is_frozen(value: Any) -> bool:
+def is_frozen(value: object) -> bool:
     """Whether this is a frozen dataclass: its own class, not one below it that adds what is not a field."""
     parameters = vars(type(value)).get("__dataclass_params__")
     return parameters is not None and bool(parameters.frozen)
 
 
-def _plain_number(value: Any, what: str, error: type[PdqsError]) -> Any:
+def _plain_number(value: object, what: str, error: type[PdqsError]) -> object:
     """2, 2.0 and np.float32(2) are one number, and one text; infinities are objects, for JSON has none."""
     exact = value.item() if isinstance(value, np.generic) else value
     if isinstance(exact, bool):
@@ -123,7 +123,7 @@ def _plain_number(value: Any, what: str, error: type[PdqsError]) -> Any:
     return float(exact) + 0.0 if abs(exact) <= 2**53 or isinstance(exact, float) else int(exact)
 
 
-def _said(value: Any) -> dict[str, str]:
+def _said(value: object) -> dict[str, str]:
     """What a value is: its name, and its class where it is not ours, for anyone may call a rule linear."""
     kind = type(value)
     name = rules.name_of(value) if isinstance(value, rules.Rule) else kind.__name__
@@ -158,7 +158,7 @@ def read_fields(plain: Any, known: Collection[str], also: Kinds) -> dict[str, An
     return given
 
 
-def _query(plain: Any) -> Any:
+def _query(plain: object) -> object:
     named = {"is": plain} if isinstance(plain, str) else plain
     if isinstance(named, dict) and isinstance(named.get("domain"), dict):
         named = {**named, "domain": _domain(named["domain"])}
@@ -178,7 +178,7 @@ def _domain(plain: dict[str, Any]) -> Domain:
     return Domain(kind="grid", start=plain["start"], step=plain["step"], size=plain["size"])
 
 
-def _made(what: str, plain: Any, kinds: Kinds, also: Kinds) -> Any:
+def _made(what: str, plain: object, kinds: Kinds, also: Kinds) -> object:
     if not isinstance(plain, dict) or not isinstance(plain.get("is"), str):
         raise TermsError(f'a {what} is an object such as {{"is": {sorted(kinds)[0]!r}}}, got {shown(plain)}')
     if "class" in plain:
@@ -192,7 +192,7 @@ def _made(what: str, plain: Any, kinds: Kinds, also: Kinds) -> Any:
         raise TermsError(f"{what} {plain['is']}: {str(fault).split('__init__() ')[-1]}") from None
 
 
-def _figure(value: Any, also: Kinds) -> Any:
+def _figure(value: object, also: Kinds) -> object:
     """One field of a query, rule or prior."""
     if isinstance(value, list):
         return tuple(_figure(item, also) for item in value)

@@ -93,7 +93,7 @@ class Batch:
                 raise RowError(place + 1, fault.column, fault.fault) from None
         return Reports(codes=codes, arrived=arrived, selected=np.zeros(0, dtype=bool), domain=domain)
 
-    def _full(self, column: str) -> Any:
+    def _full(self, column: str) -> object:
         """A column with nothing missing."""
         found = self.table.column(column)
         if found.null_count:

@@ -87,7 +87,7 @@ class Dask:
             raise
         return total
 
-    def _merged(self, sums: list[Any], token: str) -> Any:
+    def _merged(self, sums: list[object], token: str) -> object:
         """A task whose result is all sums merged: a tree, so that no worker needs to hold them all."""
         level = 0
         while len(sums) > 1:
@@ -131,7 +131,7 @@ class Task:
     kernel: Kernel[Any]
     expected: str
 
-    def __call__(self, piece: Piece) -> Any:
+    def __call__(self, piece: Piece) -> object:
         if fingerprint() != self.expected:
             raise ClusterError(
                 "a worker computes other figures than this machine (another pdqs, NumPy or kind of processor),"

@@ -125,7 +125,7 @@ class PriceBids:
         owner = self.names.owner
         columns = [*([owner] if owner else []), self.names.bid]
 
-        def price(batch: Batch) -> tuple[Any, Totals]:
+        def price(batch: Batch) -> tuple[object, Totals]:
             offers = self.pricing(batch.bids(self.names.bid, self.pricing.terms))
             return _table(_offer_columns(batch, owner, offers), self.pricing.terms), totals_of(offers)
 
@@ -146,7 +146,7 @@ class TradeRows:
         owner = self.names.owner
         columns = [*([owner] if owner else []), self.names.bid, self.names.value]
 
-        def trade(batch: Batch) -> tuple[Any, TradeSums]:
+        def trade(batch: Batch) -> tuple[object, TradeSums]:
             terms = self.pricing.terms
             offers = self.pricing(batch.bids(self.names.bid, terms))
             reports = _randomised(batch, self.names, offers, self.seed)
@@ -190,7 +190,7 @@ def _rows(piece: Piece, columns: list[str], rows: int) -> Iterator[Batch]:
 
 
 def _written(
-    piece: Piece, columns: list[str], work: Callable[[Batch], tuple[Any, Sum]], threads: int, folder: Path
+    piece: Piece, columns: list[str], work: Callable[[Batch], tuple[object, Sum]], threads: int, folder: Path
 ) -> Sum:
     """Work through a piece, write what comes out as one part, and give what it adds up to."""
     return write_results(piece, ordered_map(work, _rows(piece, columns, BATCH_ROWS), threads), folder)
@@ -201,7 +201,7 @@ def write_results(piece: Piece, done: Iterator[tuple[Any, Sum]], folder: Path) -
     first, total = next(done)
     sums = [total]
 
-    def tables() -> Iterator[Any]:
+    def tables() -> Iterator[object]:
         yield first
         for made, more in done:
             sums[0] = sums[0].merged(more)
@@ -211,12 +211,12 @@ def write_results(piece: Piece, done: Iterator[tuple[Any, Sum]], folder: Path) -
     return sums[0]
 
 
-def _offer_columns(batch: Batch, owner: str | None, offers: Offers) -> dict[str, Any]:
+def _offer_columns(batch: Batch, owner: str | None, offers: Offers) -> dict[str, object]:
     ids = {} if owner is None else {"owner": batch.table.column(owner)}
     made = {"bid": offers.bids, "q": offers.q, "epsilon": offers.epsilon, "payment": offers.payment}
     return ids | {name: pa.array(values) for name, values in made.items()}
 
 
-def _table(columns: dict[str, Any], terms: Terms) -> Any:
+def _table(columns: dict[str, object], terms: Terms) -> object:
     """A record batch that says which terms it was made under."""
     return pa.RecordBatch.from_pydict(columns).replace_schema_metadata({"pdqs.rounds.terms": terms.canonical()})

@@ -67,7 +67,7 @@ class AnswerOffers:
     folder: Path | None
 
     def __call__(self, piece: Piece, threads: int) -> Due:
-        def work(pair: tuple[Batch, Batch]) -> tuple[Any, Due]:
+        def work(pair: tuple[Batch, Batch]) -> tuple[object, Due]:
             offered, reported = pair
             _refuse_slipped(offered, reported)
             offers = offered.offers(self.terms.question.domain)

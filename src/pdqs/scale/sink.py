@@ -46,7 +46,7 @@ def complete_folder(location: str | Path) -> Iterator[Path]:
         raise
 
 
-def write_part(folder: Path, index: int, rows: Iterable[Any], schema: Any) -> None:
+def write_part(folder: Path, index: int, rows: Iterable[object], schema: object) -> None:
     """One part, from record batches."""
     path = folder / f"part-{index:06d}.parquet"
     with replacing(path) as passing, _failure_said(folder), _writer(passing, schema) as writer:

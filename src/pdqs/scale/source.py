@@ -38,7 +38,7 @@ class Piece:
 
     index: int
     path: str
-    filesystem: Any
+    filesystem: object
     row_groups: tuple[int, ...]
     rows: int
     first_row: int
@@ -134,7 +134,7 @@ def _unreadable_group(piece: Piece, columns: Sequence[str]) -> int:
     return piece.row_groups[0] + 1
 
 
-def _find(location: str) -> tuple[Any, list[str]]:
+def _find(location: str) -> tuple[object, list[str]]:
     """The file system, and the files' paths on it in order."""
     if "://" not in location:
         filesystem, path = pafs.LocalFileSystem(), os.path.abspath(location)
@@ -184,7 +184,7 @@ def _matches(path: str, pattern: str) -> bool:
     return len(names) == len(wanted) and all(map(fnmatch.fnmatchcase, names, wanted))
 
 
-def _look(path: str, filesystem: Any, needs: Sequence[str]) -> _File:
+def _look(path: str, filesystem: object, needs: Sequence[str]) -> _File:
     with _opened(path, filesystem) as file:
         names = file.schema_arrow.names
         for column in needs:

@@ -146,7 +146,7 @@ def _npqm(options: TermsOptions, owners: int, budget: float) -> tuple[str, Terms
     return name, presets.npqm(query=query, budget=chosen, rule=rule, bid_range=bid_range)
 
 
-def _command(what: str, options: TermsOptions, given: dict[str, Any]) -> str:
+def _command(what: str, options: TermsOptions, given: dict[str, object]) -> str:
     """What to type to see it again."""
     said = {f.name: getattr(options, f.name) for f in dataclasses.fields(options)}
     usual = {f.name: f.default for f in dataclasses.fields(options)}

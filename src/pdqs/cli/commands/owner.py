@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -218,7 +218,7 @@ def _answers(domain: DomainMessage) -> str:
     return "yes or no" if domain.kind == "binary" else str(domain.domain())
 
 
-def _asked(domain: DomainMessage) -> Any:
+def _asked(domain: DomainMessage) -> object:
     """The owner's answer, asked for rather than passed as an argument, so that no shell history keeps it."""
     from pdqs.owner.errors import OfferRefused
 

@@ -70,7 +70,7 @@ def run(
 
 def _sound(
     bids: Floats, fields: dict[str, Any], steps: int | None, out: Path, picture: Path | None, to: Output
-) -> dict[str, Any]:
+) -> dict[str, object]:
     import dataclasses
 
     import pdqs
@@ -166,7 +166,7 @@ def _stopped(state: Path | None) -> str:
     return f"stopped: the same command with --resume goes on from {state}"
 
 
-def _saved(state: Path | None, resume: bool) -> Any:
+def _saved(state: Path | None, resume: bool) -> object:
     from pdqs import neural
     from pdqs.model.errors import TermsError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -39,7 +39,7 @@ from pdqs.protocol.problems import PROBLEM_JSON, Problem
 from pdqs.tables.spreadsheet import harmless
 
 _PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
-PROBLEMS: dict[int | str, dict[str, Any]] = {
+PROBLEMS: dict[int | str, dict[str, object]] = {
     400: {"description": "The request cannot be read", **_PROBLEM},
     401: {"description": "The caller is not known", **_PROBLEM},
     403: {"description": "The caller's role may not do this", **_PROBLEM},

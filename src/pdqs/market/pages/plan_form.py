@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any, final
+from typing import final
 
 from pydantic import ValidationError
 
@@ -53,7 +53,7 @@ class PlanForm:
     faults: dict[str, str] = field(default_factory=dict)
 
 
-def read(given: Mapping[str, Any]) -> PlanForm:
+def read(given: Mapping[str, object]) -> PlanForm:
     """Check a form field by field. Nothing is guessed: a field that cannot be read is named."""
     fields = {name: str(given.get(name, default)).strip()[:4000] for name, default in DEFAULTS.items()}
     faults: dict[str, str] = {}
@@ -92,9 +92,9 @@ def missing(form: PlanForm) -> dict[str, str]:
     return {name: why for name, why in asked.items() if not form.fields[name]}
 
 
-def _query(reader: _Reader) -> dict[str, Any]:
+def _query(reader: _Reader) -> dict[str, object]:
     kind = reader.fields["kind"]
-    query: dict[str, Any] = {"kind": kind, "text": " ".join(reader.fields["text"].split())}
+    query: dict[str, object] = {"kind": kind, "text": " ".join(reader.fields["text"].split())}
     if kind == "count":
         return query
     labels = [" ".join(line.split()) for line in reader.fields["labels"].splitlines() if line.strip()]

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
@@ -32,9 +31,9 @@ STATE_WORDS = {
 }
 
 
-def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """A page. ``session`` is filled in by the guard; a page without one is for anybody."""
-    known: Mapping[str, Any] = {
+    known: Mapping[str, object] = {
         "session": getattr(request.state, "session", None),
         "path": request.url.path,
         "now_ms": market_of(request).clock(),

@@ -59,7 +59,7 @@ class Store:
         self.engine.dispose()
 
 
-def _unwrapped(dialect: str) -> dict[str, Any]:
+def _unwrapped(dialect: str) -> dict[str, object]:
     """What makes a driver send a statement without a transaction around it; SQLite's begins none as it is."""
     return {} if dialect == "sqlite" else {"isolation_level": "AUTOCOMMIT"}
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
 def insert_new(connection: Connection, table: Table, row: Row) -> bool:
