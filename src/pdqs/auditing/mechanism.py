@@ -16,7 +16,7 @@ import numpy as np
 from pdqs.clearing import clear
 from pdqs.clearing.ladder import apply, calibrate, summarise
 from pdqs.clearing.summaries import BINS
-from pdqs.model.arrays import Floats
+from pdqs.model.arrays import Floats, Integers
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.offers import Offers
@@ -99,7 +99,7 @@ def load(q: float, terms: Terms) -> float:
     return float(terms.setting.load(np.asarray(q)))
 
 
-def only(offers: Offers, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Offers:
+def only(offers: Offers, rows: Integers) -> Offers:
     """The offers of some owners, in that order; a row may come more than once."""
     return Offers(
         bids=offers.bids[rows],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from pdqs.cli.promises import Promise, measured
 from pdqs.experiments.populations import Population
-from pdqs.model.arrays import Floats
+from pdqs.model.arrays import Floats, Values
 from pdqs.model.query import Count, Median, Query
 from pdqs.rounds import presets
 from pdqs.rounds.terms import Terms
@@ -94,7 +94,7 @@ class Showing:
         }
 
 
-def question_of(population: Population, kind: str) -> tuple[Query, np.ndarray[Any, Any], float, str]:
+def question_of(population: Population, kind: str) -> tuple[Query, Values, float, str]:
     """A query on a population, the owners' values, the truth, and what it is in words."""
     if kind == "count":
         words = f"How many of {population.owners:,} owners: {population.count_predicate}?"

@@ -9,13 +9,13 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from pdqs.market.context import Market
 from pdqs.market.store.schema import codes, sessions, users
-from pdqs.market.store.sql import put
+from pdqs.market.store.sql import Found, put
 from pdqs.protocol.market_messages import Role, Token, User
 from pdqs.protocol.problems import ForbiddenError, ProblemType, UnauthorizedError
 
@@ -47,7 +47,7 @@ def require(actor: User, *roles: Role) -> None:
         raise ForbiddenError(ProblemType.WRONG_ROLE, f"this is for {' or '.join(roles)}, and you are {actor.role}")
 
 
-def user_from(row: Any) -> User:
+def user_from(row: Found) -> User:
     """A user as the table holds her."""
     return User(user_id=row.user_id, role=row.role, name=row.name, created_at_ms=row.created_at_ms)
 

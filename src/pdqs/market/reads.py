@@ -15,6 +15,7 @@ from pdqs.market.context import Market
 from pdqs.market.round_terms import terms_of
 from pdqs.market.store import migrate
 from pdqs.market.store.schema import accounts, bids, offers, postings, reports, rounds, transactions, users
+from pdqs.market.store.sql import Found
 from pdqs.market.views import notice_message, offer_message, round_messages, visible_round
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import MICROS_PER_UNIT
@@ -250,7 +251,7 @@ def _own(
 
 def _newest_first(
     connection: Connection, listed: Select[Any], at: Any, identifier: Any, after: str | None, limit: int
-) -> tuple[list[Any], str | None]:
+) -> tuple[list[Found], str | None]:
     """One page of a list, and the cursor of the next: the time and id of the last row shown."""
     if after is not None:
         listed = listed.where(_before(at, identifier, after))

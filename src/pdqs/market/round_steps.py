@@ -8,7 +8,6 @@ Every command takes the row of its round under lock before it looks at state or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
@@ -21,7 +20,7 @@ from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
 from pdqs.market.round_terms import frozen, numerators_of, offers_for, outcome_of, receipt_key_of, terms_of
 from pdqs.market.store.schema import bids, offers, reports, rounds
-from pdqs.market.store.sql import insert_many, insert_new
+from pdqs.market.store.sql import Found, insert_many, insert_new
 from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, visible_round
 from pdqs.model.errors import InvariantError, PdqsError, ensure
@@ -185,7 +184,7 @@ def _stuck(market: Market, round_id: str, fault: Exception) -> Stuck:
     )
 
 
-def _clear(connection: Connection, row: Any, now: int) -> None:
+def _clear(connection: Connection, row: Found, now: int) -> None:
     round_id, plan = row.round_id, plan_of(row)
     terms = terms_of(plan)
     # The software may have changed since the round was opened; what was promised may not.
@@ -220,7 +219,7 @@ def _offer_rows(round_id: str, owner_ids: list[str], made: Offers) -> list[dict[
     ]
 
 
-def _settle(connection: Connection, row: Any, now: int) -> None:
+def _settle(connection: Connection, row: Found, now: int) -> None:
     plan = plan_of(row)
     theirs = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
     lines = connection.execute(
@@ -246,7 +245,7 @@ def _settle(connection: Connection, row: Any, now: int) -> None:
     _change(connection, row.round_id, state="settled", ended_at_ms=now, **figures)
 
 
-def _cancel(connection: Connection, row: Any, now: int, reason: str) -> None:
+def _cancel(connection: Connection, row: Found, now: int, reason: str) -> None:
     held = ledger.balance(connection, ledger.account_of("escrow", row.round_id))
     if held:
         amounts = {

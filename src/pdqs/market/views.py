@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
 from pdqs.market.ledger import account_of
 from pdqs.market.round_terms import question_of
 from pdqs.market.store.schema import accounts, bids, reports, rounds
+from pdqs.market.store.sql import Found
 from pdqs.protocol.device_messages import Offer, RoundNotice
 from pdqs.protocol.market_messages import Round, RoundPlan, User
 from pdqs.protocol.problems import NotFoundError, ProblemType
 
 
-def plan_of(row: Any) -> RoundPlan:
+def plan_of(row: Found) -> RoundPlan:
     """The plan that a round was made from."""
     return _parsed_plan(row.plan)
 
@@ -27,7 +27,7 @@ def _parsed_plan(text: str) -> RoundPlan:
     return RoundPlan.model_validate_json(text)
 
 
-def round_messages(connection: Connection, rows: Sequence[Any]) -> list[Round]:
+def round_messages(connection: Connection, rows: Sequence[Found]) -> list[Round]:
     """Rounds with their counts, a fixed number of statements for any number of rounds."""
     ids = [row.round_id for row in rows]
     bid_counts, report_counts = _counts(connection, bids, ids), _counts(connection, reports, ids)
@@ -50,7 +50,7 @@ def round_message(connection: Connection, round_id: str) -> Round:
     return round_messages(connection, [row])[0]
 
 
-def visible_round(connection: Connection, actor: User, round_id: str, *, lock: bool = False) -> Any:
+def visible_round(connection: Connection, actor: User, round_id: str, *, lock: bool = False) -> Found:
     """The row of a round that its consumer or an operator may see; to anyone else it does not exist."""
     query = select(rounds).where(rounds.c.round_id == round_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
@@ -59,7 +59,7 @@ def visible_round(connection: Connection, actor: User, round_id: str, *, lock: b
     return row
 
 
-def notice_message(row: Any) -> RoundNotice:
+def notice_message(row: Found) -> RoundNotice:
     """A round as owners see it."""
     plan = plan_of(row)
     return RoundNotice(
@@ -76,7 +76,7 @@ def notice_message(row: Any) -> RoundNotice:
     )
 
 
-def offer_message(row: Any, now_ms: int) -> Offer:
+def offer_message(row: Found, now_ms: int) -> Offer:
     """One owner's offer, from a row of offers and rounds together, and what the server's clock says."""
     return Offer(
         round_id=row.round_id,
@@ -94,7 +94,7 @@ def _counts(connection: Connection, table: Table, ids: list[str]) -> dict[str, i
     return {identifier: int(count) for identifier, count in connection.execute(counted)}
 
 
-def _round_message(row: Any, bid_count: int, report_count: int, escrow: int) -> Round:
+def _round_message(row: Found, bid_count: int, report_count: int, escrow: int) -> Round:
     plan = plan_of(row)
     return Round(
         round_id=row.round_id,

@@ -12,10 +12,13 @@ Integers = NDArray[np.int64]
 Words = NDArray[np.uint32]
 Booleans = NDArray[np.bool_]
 
+Values = NDArray[Any]
+"""Values as a domain holds them: numbers or labels."""
+
 Column = Any
 """One column of data from outside: a list, a NumPy array, or a pandas, polars or arrow column."""
 
-_Array = TypeVar("_Array", bound=NDArray[Any])
+_Array = TypeVar("_Array", bound=Values)
 
 
 def read_only(array: _Array) -> _Array:

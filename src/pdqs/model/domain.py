@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from pdqs.model import columns
-from pdqs.model.arrays import Column, Floats, Integers
+from pdqs.model.arrays import Column, Floats, Integers, Values
 from pdqs.model.checks import number, shown, text, whole
 from pdqs.model.errors import DomainError, RowError
 
@@ -132,7 +132,7 @@ class Domain:
             raise RowError(row + 1, column, f"{numbers[row]:g} is not in the domain ({self})")
         return codes.astype(np.int64)
 
-    def decode(self, codes: Integers) -> np.ndarray[Any, np.dtype[Any]]:
+    def decode(self, codes: Integers) -> Values:
         """The values that the codes stand for.
 
         >>> Domain.categories(["no", "yes"]).decode(np.array([1, 0])).tolist()

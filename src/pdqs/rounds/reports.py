@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from pdqs.model.arrays import Booleans, Column, Integers, read_only
+from pdqs.model.arrays import Booleans, Column, Integers, Values, read_only
 from pdqs.model.checks import made, shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
@@ -38,14 +38,14 @@ class Reports:
         return int(self.codes.size)
 
     @property
-    def values(self) -> np.ndarray[Any, np.dtype[Any]]:
+    def values(self) -> Values:
         """The reported values as the domain holds them; missing ones are NaN (None for categories)."""
         values = self.domain.decode(self.codes)
         if self.arrived.all():
             return values
         if self.domain.ordered:
             return np.where(self.arrived, values.astype(np.float64), np.nan)
-        labels: np.ndarray[Any, np.dtype[Any]] = values.copy()
+        labels: Values = values.copy()
         labels[~self.arrived] = None
         return labels
 

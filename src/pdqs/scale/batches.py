@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdqs.model import columns
-from pdqs.model.arrays import Floats, Integers
+from pdqs.model.arrays import Floats, Integers, Values
 from pdqs.model.domain import Domain
 from pdqs.model.errors import RowError
 from pdqs.privacy.loss import round_q_down
@@ -32,7 +32,7 @@ class Batch:
 
     piece: Piece
     start: int
-    table: Any
+    table: pa.RecordBatch
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -93,7 +93,7 @@ class Batch:
                 raise RowError(place + 1, fault.column, fault.fault) from None
         return Reports(codes=codes, arrived=arrived, selected=np.zeros(0, dtype=bool), domain=domain)
 
-    def _full(self, column: str) -> object:
+    def _full(self, column: str) -> pa.Array:
         """A column with nothing missing."""
         found = self.table.column(column)
         if found.null_count:
@@ -112,12 +112,12 @@ class Batch:
             raise RowError(fault.row, fault.column, where).moved(self.start + self.piece.first_row) from None
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: pa.Array) -> Values:
     """A column as NumPy has it, without a copy where that can be."""
     return values.to_numpy(zero_copy_only=False)
 
 
-def _encoded(values: Any, domain: Domain, column: str) -> Integers:
+def _encoded(values: pa.Array, domain: Domain, column: str) -> Integers:
     """Codes of the domain. Each different value is looked up once, unless one is bad: then rows count."""
     if domain.ordered and not pa.types.is_string(values.type):
         return domain.encode(_plain(values), column=column)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar, final
+from typing import Protocol, Self, TypeVar, final
 
 import pyarrow as pa
 
@@ -125,7 +125,7 @@ class PriceBids:
         owner = self.names.owner
         columns = [*([owner] if owner else []), self.names.bid]
 
-        def price(batch: Batch) -> tuple[object, Totals]:
+        def price(batch: Batch) -> tuple[pa.Table, Totals]:
             offers = self.pricing(batch.bids(self.names.bid, self.pricing.terms))
             return _table(_offer_columns(batch, owner, offers), self.pricing.terms), totals_of(offers)
 
@@ -146,7 +146,7 @@ class TradeRows:
         owner = self.names.owner
         columns = [*([owner] if owner else []), self.names.bid, self.names.value]
 
-        def trade(batch: Batch) -> tuple[object, TradeSums]:
+        def trade(batch: Batch) -> tuple[pa.Table, TradeSums]:
             terms = self.pricing.terms
             offers = self.pricing(batch.bids(self.names.bid, terms))
             reports = _randomised(batch, self.names, offers, self.seed)
@@ -190,18 +190,18 @@ def _rows(piece: Piece, columns: list[str], rows: int) -> Iterator[Batch]:
 
 
 def _written(
-    piece: Piece, columns: list[str], work: Callable[[Batch], tuple[object, Sum]], threads: int, folder: Path
+    piece: Piece, columns: list[str], work: Callable[[Batch], tuple[pa.Table, Sum]], threads: int, folder: Path
 ) -> Sum:
     """Work through a piece, write what comes out as one part, and give what it adds up to."""
     return write_results(piece, ordered_map(work, _rows(piece, columns, BATCH_ROWS), threads), folder)
 
 
-def write_results(piece: Piece, done: Iterator[tuple[Any, Sum]], folder: Path) -> Sum:
+def write_results(piece: Piece, done: Iterator[tuple[pa.Table, Sum]], folder: Path) -> Sum:
     """Write the tables of one piece's batches as one part, and give what their sums add up to."""
     first, total = next(done)
     sums = [total]
 
-    def tables() -> Iterator[object]:
+    def tables() -> Iterator[pa.Table]:
         yield first
         for made, more in done:
             sums[0] = sums[0].merged(more)
@@ -217,6 +217,6 @@ def _offer_columns(batch: Batch, owner: str | None, offers: Offers) -> dict[str,
     return ids | {name: pa.array(values) for name, values in made.items()}
 
 
-def _table(columns: dict[str, object], terms: Terms) -> object:
+def _table(columns: dict[str, object], terms: Terms) -> pa.Table:
     """A record batch that says which terms it was made under."""
     return pa.RecordBatch.from_pydict(columns).replace_schema_metadata({"pdqs.rounds.terms": terms.canonical()})

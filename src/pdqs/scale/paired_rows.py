@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -67,7 +67,7 @@ class AnswerOffers:
     folder: Path | None
 
     def __call__(self, piece: Piece, threads: int) -> Due:
-        def work(pair: tuple[Batch, Batch]) -> tuple[object, Due]:
+        def work(pair: tuple[Batch, Batch]) -> tuple[pa.Table, Due]:
             offered, reported = pair
             _refuse_slipped(offered, reported)
             offers = offered.offers(self.terms.question.domain)
@@ -107,7 +107,7 @@ def _pairs(piece: Piece, reports: Source) -> Iterator[tuple[Batch, Batch]]:
         held = held.slice(table.num_rows)
 
 
-def _between(source: Source, columns: Sequence[str], first: int, rows: int) -> Iterator[Any]:
+def _between(source: Source, columns: Sequence[str], first: int, rows: int) -> Iterator[pa.RecordBatch]:
     """The rows from ``first`` on, as tables, from whichever pieces hold them."""
     last = first + rows
     for piece in source.pieces:

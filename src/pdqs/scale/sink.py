@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,7 +45,7 @@ def complete_folder(location: str | Path) -> Iterator[Path]:
         raise
 
 
-def write_part(folder: Path, index: int, rows: Iterable[object], schema: object) -> None:
+def write_part(folder: Path, index: int, rows: Iterable[pa.RecordBatch], schema: pa.Schema) -> None:
     """One part, from record batches."""
     path = folder / f"part-{index:06d}.parquet"
     with replacing(path) as passing, _failure_said(folder), _writer(passing, schema) as writer:
@@ -55,7 +54,7 @@ def write_part(folder: Path, index: int, rows: Iterable[object], schema: object)
 
 
 @contextmanager
-def _writer(path: Path, schema: Any) -> Iterator[Any]:
+def _writer(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     """A writer that is closed whatever happens; after a fault, what closing it says adds nothing."""
     with pa.OSFile(str(path), "wb") as file:
         # Offers hardly repeat, so a dictionary of them costs time and saves nothing; LZ4 halves them almost for free.

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -38,7 +38,7 @@ class Piece:
 
     index: int
     path: str
-    filesystem: object
+    filesystem: pafs.FileSystem
     row_groups: tuple[int, ...]
     rows: int
     first_row: int
@@ -104,7 +104,7 @@ def open_source(
     )
 
 
-def batches(piece: Piece, columns: Sequence[str], rows: int) -> Iterator[tuple[int, Any]]:
+def batches(piece: Piece, columns: Sequence[str], rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The piece as record batches of at most so many rows, each with its first row's place in the piece (from 0)."""
     at = 0
     with _opened(piece.path, piece.filesystem) as file:
@@ -134,7 +134,7 @@ def _unreadable_group(piece: Piece, columns: Sequence[str]) -> int:
     return piece.row_groups[0] + 1
 
 
-def _find(location: str) -> tuple[object, list[str]]:
+def _find(location: str) -> tuple[pafs.FileSystem, list[str]]:
     """The file system, and the files' paths on it in order."""
     if "://" not in location:
         filesystem, path = pafs.LocalFileSystem(), os.path.abspath(location)
@@ -152,7 +152,7 @@ def _find(location: str) -> tuple[object, list[str]]:
     return filesystem, sorted(paths)
 
 
-def _listed(filesystem: Any, path: str) -> list[str]:
+def _listed(filesystem: pafs.FileSystem, path: str) -> list[str]:
     info = filesystem.get_file_info(path)
     if info.type == pafs.FileType.File:
         return [path]
@@ -166,7 +166,7 @@ def _listed(filesystem: Any, path: str) -> list[str]:
     return [found for found in _below(filesystem, fixed) if _matches(found, path)]
 
 
-def _below(filesystem: Any, folder: str) -> Iterator[str]:
+def _below(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
     for info in filesystem.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.type == pafs.FileType.File:
             yield info.path
@@ -184,7 +184,7 @@ def _matches(path: str, pattern: str) -> bool:
     return len(names) == len(wanted) and all(map(fnmatch.fnmatchcase, names, wanted))
 
 
-def _look(path: str, filesystem: object, needs: Sequence[str]) -> _File:
+def _look(path: str, filesystem: pafs.FileSystem, needs: Sequence[str]) -> _File:
     with _opened(path, filesystem) as file:
         names = file.schema_arrow.names
         for column in needs:
@@ -219,7 +219,7 @@ def _runs(group_rows: Sequence[int], piece_rows: int) -> Iterable[tuple[tuple[in
 
 
 @contextmanager
-def _opened(path: str, filesystem: Any) -> Iterator[Any]:
+def _opened(path: str, filesystem: pafs.FileSystem) -> Iterator[pq.ParquetFile]:
     """A Parquet file open for reading page by page, its checksums verified."""
     try:
         handle = filesystem.open_input_file(path)

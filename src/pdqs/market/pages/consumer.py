@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -16,7 +14,7 @@ from pdqs.market.context import Market
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
-from pdqs.market.pages.render import page
+from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, key_of, market_of
 from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
@@ -114,7 +112,7 @@ def _plan_page(request: Request, user: User, form: PlanForm, *, faults: dict[str
     return page(request, "consumer/plan.html", status=status, **values)
 
 
-def _forecast(user: User, form: PlanForm) -> Mapping[str, Any]:
+def _forecast(user: User, form: PlanForm) -> Filled:
     """What the plan buys; a plan that cannot be priced says why instead."""
     if form.plan is None:
         return {"forecast": None, "why": "Fill in the marked fields to see what the budget buys."}
@@ -134,7 +132,7 @@ def _known_forecast(user: User, request: str) -> Forecast:
     return reads.forecast(user, ForecastRequest.model_validate_json(request))
 
 
-def _round(market: Market, user: User, round_id: str) -> dict[str, Any]:
+def _round(market: Market, user: User, round_id: str) -> Filled:
     found: Round = reads.round_by_id(market, user, round_id)
     answer = reads.answer(market, user, round_id) if found.state == "settled" else None
     balance = reads.me(market, user).balance_micros

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
@@ -11,7 +9,7 @@ from pydantic import ValidationError
 from pdqs.market import reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
-from pdqs.market.pages.render import page
+from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
 from pdqs.model.errors import InputError
 from pdqs.model.money import parse_money
@@ -106,7 +104,7 @@ def renew(request: Request, user_id: UserId, session: OperatorSession, form: For
     return _people_page(request, session.user, invitation=made)
 
 
-def _ledger(market: Market, user: User) -> dict[str, Any]:
+def _ledger(market: Market, user: User) -> Filled:
     return {
         "books": reads.trial_balance(market, user),
         "payables": reads.payables(market, user),

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
@@ -29,6 +30,9 @@ STATE_WORDS = {
     "settled": "Answered",
     "cancelled": "Cancelled",
 }
+
+Filled = dict[str, Any]
+"""What a template is given, by name."""
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
 Row = dict[str, object]
+"""A row to write: what each column is to hold."""
+
+Found = sa.Row[*tuple[Any, ...]]
+"""A row that was read: its columns by name."""
 
 
 def insert_new(connection: Connection, table: Table, row: Row) -> bool:
