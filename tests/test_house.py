@@ -167,3 +167,17 @@ def test_documents_and_examples_name_what_there_is(path: Path) -> None:
     assert not set(re.findall(r"^[>.\s]*(?:from|import) (pdqs[\w.]*)", text, re.MULTILINE)) - MODULES.keys()
     files = re.findall(r"`((?:src/)?pdqs/[\w/.]+)`", text)
     assert not [file for file in files if not (HOUSE / file.removeprefix("src/")).exists()]
+
+
+def test_twenty_ideas_are_where_the_map_says() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|`]+) \| `(src/[^`]+)` \| `(\w+)` \|$", text, re.MULTILINE)
+    assert len({idea for idea, _, _ in rows}) == 20
+    for idea, file, name in rows:
+        assert re.search(rf"\b{name}\b", (ROOT / file).read_text(encoding="utf-8")), f"{idea}: no {name} in {file}"
+
+
+def test_the_map_shows_every_room() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = {path.parent.name for path in (HOUSE / "pdqs").glob("*/__init__.py")}
+    assert not {room for room in rooms if f"`{room}/" not in text}

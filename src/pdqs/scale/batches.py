@@ -114,7 +114,8 @@ class Batch:
 
 def _plain(values: pa.Array) -> Values:
     """A column as NumPy has it, without a copy where that can be."""
-    return values.to_numpy(zero_copy_only=False)
+    plain: Values = values.to_numpy(zero_copy_only=False)
+    return plain
 
 
 def _encoded(values: pa.Array, domain: Domain, column: str) -> Integers:
