@@ -14,7 +14,8 @@ import typer
 from pdqs.model import priors
 from pdqs.model.domain import Domain
 from pdqs.model.errors import DomainError, RuleError, TermsError
-from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, RuleName, help_for, listed
+from pdqs.model.query import Query, query_of
 from pdqs.pricing import rules
 from pdqs.rounds import presets
 from pdqs.rounds.terms import Terms
@@ -32,8 +33,12 @@ PRESETS: Mapping[str, Callable[..., Terms]] = {
     "fallah-local": presets.fallah_local,
 }
 
-_ORDERED: Mapping[str, Callable[[Domain], Query]] = {"median": Median, "mean": Mean, "histogram": Histogram}
-_RULE_FIGURES = {"exponential": ("c",), "logarithmic": ("c", "q_min", "q_max"), "step": ("q_max",)}
+_QUERIES = tuple("quantile:P" if kind == QueryKind.QUANTILE else kind.value for kind in QueryKind)
+_RULE_FIGURES = {
+    RuleName.EXPONENTIAL: ("c",),
+    RuleName.LOGARITHMIC: ("c", "q_min", "q_max"),
+    RuleName.STEP: ("q_max",),
+}
 
 
 @final
@@ -41,7 +46,7 @@ _RULE_FIGURES = {"exponential": ("c",), "logarithmic": ("c", "q_min", "q_max"), 
 class TermsOptions:
     """What a round promises, in the words of the command line. None stands for what was not said."""
 
-    query: Annotated[str, typer.Option(help="count, median, quantile:0.9, mean or histogram.")] = "count"
+    query: Annotated[str, typer.Option(help=f"{listed(_QUERIES)}; P as in quantile:0.9.")] = QueryKind.COUNT.value
     domain: Annotated[
         str | None, typer.Option(help="What owners may report: START:STOP:STEP for numbers, or labels a,b,c.")
     ] = None
@@ -50,15 +55,11 @@ class TermsOptions:
     preset: Annotated[
         str | None, typer.Option(help=f"Start from a mechanism: {', '.join(PRESETS)}. Other options change it.")
     ] = None
-    rule: Annotated[
-        str | None, typer.Option(help=f"{', '.join(sorted(rules.NAMED))}; with figures as in exponential:2.5.")
-    ] = None
-    clearing: Annotated[
-        str | None, typer.Option(help="ladder (truthful), greedy, fairquery, open, single-minded or fallah.")
-    ] = None
-    contract: Annotated[str | None, typer.Option(help="on-report, or the paper's on-selection.")] = None
+    rule: Annotated[str | None, typer.Option(help=f"{listed(RuleName)}; with figures as in exponential:2.5.")] = None
+    clearing: Annotated[str | None, typer.Option(help=help_for(ClearingName))] = None
+    contract: Annotated[str | None, typer.Option(help=help_for(ContractName))] = None
     epsilon_max: Annotated[float | None, typer.Option(help="The most privacy that any owner is asked to sell.")] = None
-    estimator: Annotated[str | None, typer.Option(help="weighted, unbiased, shrunk or naive.")] = None
+    estimator: Annotated[str | None, typer.Option(help=help_for(EstimatorName))] = None
     prior: Annotated[
         str | None, typer.Option(help="What bids are expected: uniform, normal:MEAN:SD, or a file of past bids.")
     ] = None
@@ -148,21 +149,19 @@ def parse_query(text: str, domain: str | None) -> Query:
     0.9
     """
     kind, _, figure = text.partition(":")
-    if kind != "quantile" and figure:
+    if kind != QueryKind.QUANTILE and figure:
         raise TermsError(f"only a quantile takes a figure, as in quantile:0.9; got {text!r}")
-    if kind == "count":
+    if kind not in QueryKind.__members__.values():
+        raise TermsError(f"unknown query {text!r}: choose one of {listed(_QUERIES)}")
+    if kind == QueryKind.COUNT:
         if domain is not None:
             raise TermsError("a count asks for 0 or 1 and takes no --domain")
-        return Count()
-    if kind not in (*_ORDERED, "quantile"):
-        raise TermsError(f"unknown query {text!r}: choose one of count, median, quantile:P, mean, histogram")
+        return query_of(kind, domain=Domain.binary())
     if domain is None:
         raise TermsError(f"a {kind} needs a --domain, e.g. --domain 14:61:1")
-    if kind == "quantile" and not figure:
+    if kind == QueryKind.QUANTILE and not figure:
         raise TermsError("a quantile needs its share, as in quantile:0.9")
-    if kind == "quantile":
-        return Quantile(parse_domain(domain), _number("quantile", figure))
-    return _ORDERED[kind](parse_domain(domain))
+    return query_of(kind, domain=parse_domain(domain), p=_number("quantile", figure or "0.5"))
 
 
 def parse_rule(text: str) -> str | rules.Rule:
@@ -179,7 +178,7 @@ def parse_rule(text: str) -> str | rules.Rule:
     if not figures:
         return name
     rules.named(name)
-    known = _RULE_FIGURES.get(name, ())
+    known = _RULE_FIGURES.get(RuleName(name), ())
     if len(figures) > len(known):
         takes = f"at most {len(known)} figures ({', '.join(known)})" if known else "no figures"
         raise RuleError(f"rule {name} takes {takes}, got {text!r}")

@@ -13,10 +13,12 @@ import numpy as np
 
 from pdqs.clearing import clear
 from pdqs.estimate import Answer, answer
+from pdqs.model import query
 from pdqs.model.arrays import Integers
 from pdqs.model.errors import EstimateError, TermsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
-from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, RuleName
+from pdqs.model.query import Query
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 from pdqs.protocol.device_messages import DomainMessage, Question
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, RoundPlan
@@ -34,32 +36,22 @@ def query_of(message: QueryMessage) -> Query:
     >>> query_of(QueryMessage(kind="count", text="Have you been ill?")).kind
     'count'
     """
-    if message.kind == "count":
-        if message.domain.kind != "binary":
-            raise TermsError("a count asks a yes-or-no question: its domain is binary")
-        return Count(message.text)
-    domain = message.domain.domain()
-    if message.kind == "quantile":
-        return Quantile(domain, message.p, message.text)
-    makers: dict[str, type[Median] | type[Mean] | type[Histogram]] = {
-        "median": Median,
-        "mean": Mean,
-        "histogram": Histogram,
-    }
-    return makers[message.kind](domain, message.text)
+    if message.kind == QueryKind.COUNT and message.domain.kind != "binary":
+        raise TermsError("a count asks a yes-or-no question: its domain is binary")
+    return query.query_of(message.kind, domain=message.domain.domain(), p=message.p, text=message.text)
 
 
 def terms_of(plan: RoundPlan) -> Terms:
     """The terms that a plan promises: leave-one-out clearing, paid for the report. Refuses what cannot hold."""
-    if plan.estimator == "unbiased" and plan.rule != "robust":
+    if plan.estimator == EstimatorName.UNBIASED and plan.rule != RuleName.ROBUST:
         raise TermsError("estimator 'unbiased' needs a report from everyone: use rule 'robust'")
     terms = Terms(
         query=query_of(plan.query),
         budget=plan.budget_micros / MICROS_PER_UNIT,
         bid_range=(plan.bid_low_micros / MICROS_PER_UNIT, plan.bid_high_micros / MICROS_PER_UNIT),
         rule=plan.rule,
-        clearing="ladder",
-        contract="on-report",
+        clearing=ClearingName.LADDER,
+        contract=ContractName.ON_REPORT,
         epsilon_max=plan.epsilon_max,
         estimator=plan.estimator,
     )

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from pdqs.model.names import EstimatorName, QueryKind, RuleName
+from pdqs.protocol.choices import OneOf
 from pdqs.protocol.device_messages import (
     Attribute,
     BidMicros,
@@ -23,6 +25,12 @@ from pdqs.protocol.device_messages import (
 
 MOST_BUDGET_MICROS = 10**12
 """A budget of this many micro-units is still exact as a float amount of money, which is what the core's terms hold."""
+
+MARKET_RULES = tuple(rule for rule in RuleName if rule not in (RuleName.LOTTERY, RuleName.FLAT, RuleName.LAPLACE))
+"""What a round may be priced by: not yet by a lottery, nor by a curve that is a baseline of the literature."""
+
+MARKET_ESTIMATORS = tuple(estimator for estimator in EstimatorName if estimator != EstimatorName.NAIVE)
+"""How a round's reports may be read: the paper's own reading leans, and is kept for reproduction only."""
 
 Role = Literal["consumer", "owner", "operator"]
 RoundState = Literal["draft", "open", "reporting", "settled", "cancelled"]
@@ -91,7 +99,7 @@ class UserPage(Message):
 class QueryMessage(Message):
     """What the consumer asks. ``p`` is for a quantile only; a count's domain is binary."""
 
-    kind: Literal["count", "median", "quantile", "mean", "histogram"]
+    kind: Annotated[str, OneOf(QueryKind)]
     text: Text
     domain: DomainMessage = DomainMessage(kind="binary")
     p: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = 0.5
@@ -105,8 +113,8 @@ class RoundPlan(Message):
     budget_micros: Annotated[int, Field(ge=1, le=MOST_BUDGET_MICROS)]
     bid_low_micros: BidMicros = 0
     bid_high_micros: BidMicros = 1_000_000
-    rule: Literal["optimal", "robust", "linear", "exponential", "logarithmic", "quadratic", "step"] = "optimal"
-    estimator: Literal["weighted", "unbiased", "shrunk"] = "weighted"
+    rule: Annotated[str, OneOf(MARKET_RULES)] = RuleName.OPTIMAL.value
+    estimator: Annotated[str, OneOf(MARKET_ESTIMATORS)] = EstimatorName.WEIGHTED.value
     epsilon_max: Annotated[float, Field(ge=0.01, le=16, allow_inf_nan=False)] = 4.0
     minimum_owners: Annotated[int, Field(ge=2, le=1_000_000)] = 2
     bid_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400

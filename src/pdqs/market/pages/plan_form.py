@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from pdqs.market.round_terms import terms_of
 from pdqs.model.errors import InputError, PdqsError
 from pdqs.model.money import parse_money
+from pdqs.model.names import EstimatorName, QueryKind, RuleName
 from pdqs.protocol.market_messages import RoundPlan
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
 
 DEFAULTS: dict[str, str] = {
-    "kind": "count",
+    "kind": QueryKind.COUNT.value,
     "text": "",
     "attribute": "",
     "start": "0",
@@ -38,7 +39,11 @@ DEFAULTS: dict[str, str] = {
     "method": "sharp",
 }
 
-METHODS = {"sharp": ("optimal", "weighted"), "careful": ("robust", "unbiased"), "cautious": ("optimal", "shrunk")}
+METHODS = {
+    "sharp": (RuleName.OPTIMAL.value, EstimatorName.WEIGHTED.value),
+    "careful": (RuleName.ROBUST.value, EstimatorName.UNBIASED.value),
+    "cautious": (RuleName.OPTIMAL.value, EstimatorName.SHRUNK.value),
+}
 """What the consumer chooses between, as rule and estimator (section 6 of docs/theory)."""
 
 
@@ -95,14 +100,14 @@ def missing(form: PlanForm) -> dict[str, str]:
 def _query(reader: _Reader) -> dict[str, object]:
     kind = reader.fields["kind"]
     query: dict[str, object] = {"kind": kind, "text": " ".join(reader.fields["text"].split())}
-    if kind == "count":
+    if kind == QueryKind.COUNT:
         return query
     labels = [" ".join(line.split()) for line in reader.fields["labels"].splitlines() if line.strip()]
-    if kind == "histogram" and labels:
+    if kind == QueryKind.HISTOGRAM and labels:
         if len(labels) < 2:
             reader.faults["labels"] = "Give at least two answers, one to a line."
         return {**query, "domain": {"kind": "categories", "labels": labels, "size": max(len(labels), 2)}}
-    if kind == "quantile":
+    if kind == QueryKind.QUANTILE:
         query["p"] = reader.number("p", least=0.001, most=0.999)
     start, stop = reader.number("start"), reader.number("stop")
     step = reader.number("step", least=1e-6)

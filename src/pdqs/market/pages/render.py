@@ -20,6 +20,7 @@ from pdqs import __version__
 from pdqs.market.pages import charts
 from pdqs.market.pages.session import market_of
 from pdqs.model.money import decimals_of, exact_money, money_text, short_money
+from pdqs.model.names import QueryKind
 
 _HERE = Path(__file__).parent
 
@@ -66,13 +67,7 @@ def _environment() -> Environment:
     return environment
 
 
-KIND_WORDS = {
-    "count": "How many say yes",
-    "median": "The median",
-    "quantile": "A quantile",
-    "mean": "The mean",
-    "histogram": "How many hold each value",
-}
+KIND_WORDS = {kind.value: kind.words for kind in QueryKind}
 
 
 @cache
