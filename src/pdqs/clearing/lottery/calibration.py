@@ -8,52 +8,103 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing.lottery.costs import costs_of
-from pdqs.clearing.lottery.full_curve import FullRungs
+from pdqs.clearing.lottery.costs import Cells, costs_of, largest_charge
 from pdqs.clearing.lottery.market import LotteryMarket
-from pdqs.clearing.lottery.summaries import LotterySummary
+from pdqs.clearing.lottery.summaries import BID_BINS, LotterySummary
 from pdqs.model.arrays import Integers
+
+_PER_OCTAVE = 28  # rungs that a large market tries to an octave when its budget is one payment
+_NONE: Integers = np.zeros(0, dtype=np.int64)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LotteryCalibration:
-    """What a market found: every rung lies in bottom..top.
+    """What a market found: every rung is one of ``rungs``, which rise; at the first anybody fits.
 
-    ``totals[g - bottom]`` is A(g). A market at q* of few owners has ``summary`` instead, and adds up a rung when an
-    owner needs it: its rungs may be many.
+    ``totals`` is A at the rungs of a small market beyond q*; at q* rungs may be many, and ``summary`` is kept to add
+    one up when an owner needs it. In a large market an owner of bid bin b climbs to ``rungs[j + 1]`` when her word is
+    below ``climbs[j, b]``.
     """
 
     market: LotteryMarket
     exact: bool
-    bottom: int
-    top: int
+    rungs: Integers
     totals: Integers
+    climbs: Integers
     summary: LotterySummary | None
+
+    @property
+    def bottom(self) -> int:
+        """The lowest rung of anybody."""
+        return int(self.rungs[0])
+
+    @property
+    def top(self) -> int:
+        """The highest rung that anybody can have."""
+        return int(self.rungs[-1])
 
 
 def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> LotteryCalibration:
     """Find the rungs that any owner can have, and what the market costs at them."""
     costs = costs_of(summary, market)
+    if isinstance(costs, Cells):
+        return _of_cells(costs, market)
     ladder, budget = market.ladder, market.budget_micros
-
-    def aside(rung: int) -> int:
-        """The most that an owner's own bid and word could cost."""
-        return market.dearest if market.form.plain else int(FullRungs(market, np.array([rung])).largest_charge[0, 0])
+    spare = largest_charge(market, ladder.highest)  # B_i(g) is A(g) less at most this
 
     def total(rung: int) -> int:
         return int(costs.totals(np.array([rung]))[0])
 
-    spare = 0 if not summary.exact else aside(ladder.highest)  # B_i(g) is A(g) less at most this
-    bottom = _last(lambda g: total(g) + aside(g) <= budget, ladder.lowest - 1, ladder.highest)
+    bottom = _last(lambda g: total(g) + largest_charge(market, g) <= budget, ladder.lowest - 1, ladder.highest)
     top = _last(lambda g: total(g) - spare <= budget, bottom, ladder.highest)
-    if summary.exact and market.form.plain:
-        none = np.zeros(0, dtype=np.int64)
-        return LotteryCalibration(market=market, exact=True, bottom=bottom, top=top, totals=none, summary=summary)
-    totals = np.concatenate([[0], costs.totals(np.arange(bottom + 1, top + 1))])
-    return LotteryCalibration(
-        market=market, exact=summary.exact, bottom=bottom, top=top, totals=totals.astype(np.int64), summary=None
-    )
+    if market.form.plain:
+        return _found(market, np.array([bottom, top]), summary=summary)
+    rungs = np.arange(bottom, top + 1)
+    return _found(market, rungs, totals=np.concatenate([[0], costs.totals(rungs[1:])]))
+
+
+def _of_cells(costs: Cells, market: LotteryMarket) -> LotteryCalibration:
+    """The rungs of a large market, some apart where the budget makes few payments."""
+    ladder, budget, stride = market.ladder, market.budget_micros, stride_of(market)
+    below = ladder.lowest - 1
+
+    def total(step: int) -> int:
+        return int(costs.totals(np.array([below + step * stride]))[0])
+
+    highest = (ladder.highest - below) // stride
+    first = _last(lambda h: total(h) + largest_charge(market, below + h * stride) <= budget, 0, highest)
+    last = _last(lambda h: total(h) <= budget, first, highest)
+    rungs = below + stride * np.arange(first, last + 1)
+    climbs = [
+        costs.climbing_words(g, total + largest_charge(market, g) - budget)
+        for g, total in zip(rungs[1:].tolist(), costs.totals(rungs[1:]).tolist(), strict=True)
+    ]
+    return _found(market, rungs, climbs=np.array(climbs, dtype=np.int64).reshape(-1, BID_BINS), exact=False)
+
+
+def stride_of(market: LotteryMarket) -> int:
+    """How many rungs a large market takes at a time: what it may lose by that is small beside the payment put aside.
+
+    Of public figures only, as the ladder itself must be. With a budget of K payments the rungs at which some owners fit
+    and others do not lie within a factor of 1 + 1/K in cost, or in all of the ladder if K is near 1.
+    """
+    payments = market.budget_micros / max(largest_charge(market, market.ladder.highest), 1)
+    return max(1, int(market.ladder.per_octave / (_PER_OCTAVE * max(payments, 1.0))))
+
+
+def _found(
+    market: LotteryMarket,
+    rungs: Integers,
+    *,
+    totals: Integers = _NONE,
+    climbs: Integers = _NONE,
+    summary: LotterySummary | None = None,
+    exact: bool = True,
+) -> LotteryCalibration:
+    for array in (rungs, totals, climbs):
+        array.flags.writeable = False
+    return LotteryCalibration(market=market, exact=exact, rungs=rungs, totals=totals, climbs=climbs, summary=summary)
 
 
 def _last(holds: Callable[[int], bool], below: int, high: int) -> int:

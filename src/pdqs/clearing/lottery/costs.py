@@ -29,16 +29,16 @@ class Costs(Protocol):
 
 def costs_of(summary: LotterySummary, market: LotteryMarket) -> Costs:
     """The costs of a summary: owner by owner or cell by cell, at q* or beyond."""
-    top = market.dearest if market.form.plain else _largest_charge(market)
-    if top * summary.owners >= 2**63:
+    if largest_charge(market, market.ladder.highest) * summary.owners >= 2**63:
         raise TermsError("payments are too large to add up in micro-units: use a larger unit of money")
     if market.form.plain:
-        return _PlainOwners(summary, market) if summary.exact else _Cells(summary, market)
-    return _FullOwners(summary, market) if summary.exact else _Cells(summary, market)
+        return _PlainOwners(summary, market) if summary.exact else Cells(summary, market)
+    return _FullOwners(summary, market) if summary.exact else Cells(summary, market)
 
 
-def _largest_charge(market: LotteryMarket) -> int:
-    return int(FullRungs(market, np.array([market.ladder.highest])).largest_charge[0, 0])
+def largest_charge(market: LotteryMarket, rung: int) -> int:
+    """The most that an owner's own bid and word could cost at a rung."""
+    return market.dearest if market.form.plain else int(FullRungs(market, np.array([rung])).largest_charge[0, 0])
 
 
 def plain_charge(market: LotteryMarket, weights: Floats, draws: Words | Integers, rungs: Integers | int) -> Integers:
@@ -102,7 +102,7 @@ class _FullOwners:
 
 
 @final
-class _Cells:
+class Cells:
     """Cell by cell, each owner at her cell's lower corner.
 
     The bids asked at a word are the lowest ones, so a draw bin needs one sum: that of its owners up to some bid bin.
@@ -111,7 +111,7 @@ class _Cells:
     def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
         self._market = market
         self._bids, self._draws = bid_edges(summary.low, summary.high), draw_edges(summary.bits)
-        self._weights = weights_of(market, self._bids)
+        self._reserves, self._weights = market.reserve(self._bids), weights_of(market, self._bids)
         rows = np.zeros((summary.cells.shape[0], summary.cells.shape[1] + 1), dtype=np.int64)
         np.cumsum(summary.cells, axis=1, out=rows[:, 1:])
         self._up_to, self._by_bid = rows, summary.cells.sum(axis=0)
@@ -136,3 +136,20 @@ class _Cells:
         asked = self._asked(words)
         sure = np.where(words > 0, curve.base_charge(self._bids)[0], 0)  # not 0 only where everyone is asked
         return int(np.dot(asked, curve.offer_charge(self._draws)[0])) + int(np.dot(sure, self._by_bid))
+
+    def climbing_words(self, rung: int, needed: int) -> Integers:
+        """For each bid bin, below which word an owner's cell is charged at least ``needed`` at this rung.
+
+        A charge never rises with the word, so those words come first; whole draw bins climb or stay.
+        """
+        if self._market.form.plain:
+            asked = self._market.count(self._market.weight_of_reserve(np.maximum(self._reserves, needed)), rung)
+            open_ = (self._weights > 0) & (needed <= self._market.dearest)
+            bins = np.searchsorted(self._draws, np.where(open_, asked, 0))
+        else:
+            curve = FullRungs(self._market, np.array([rung]))
+            words = np.where(self._weights > 0, curve.words(self._bids)[0], 0)
+            offers = -curve.offer_charge(self._draws)[0]
+            paid = np.searchsorted(offers, curve.base_charge(self._bids)[0] - needed, side="right")
+            bins = np.minimum(np.searchsorted(self._draws, words), paid)
+        return np.append(self._draws, self._market.words)[bins]

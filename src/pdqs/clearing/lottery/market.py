@@ -28,6 +28,8 @@ _OCTAVES_BELOW_FULL = 32
 # inequalities true on the integers.
 CHARGE = 1.0 + 1e-9
 
+_NEAR = 1e-12  # a price this near the top of the line, relatively, is looked at again
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -109,14 +111,17 @@ class LotteryMarket:
 
     def weight_of_reserve(self, reserves: Integers) -> Floats:
         """m1 / phi at the bid that a whole price stands for."""
-        setting = self.form.setting
-        return self.form.weight(np.minimum(np.maximum(reserves * self.unit, setting.low), setting.high))
+        bids = np.asarray(reserves * self.unit)
+        np.clip(bids, self.form.setting.low, self.form.setting.high, out=bids)
+        return self.form.weight(bids)
 
     def count(self, weights: Floats, rungs: Integers | int) -> Integers:
         """R: at how many words an owner of this weight m1/phi is asked at this rung."""
-        scale = self.ladder.scale(np.asarray(rungs))
-        counts: Integers = (np.sqrt(np.minimum(weights * scale, 1.0)) * float(self.words)).astype(np.int64)
-        return counts
+        chances = np.asarray(weights * self.ladder.scale(np.asarray(rungs)))
+        np.minimum(chances, 1.0, out=chances)
+        np.sqrt(chances, out=chances)
+        chances *= float(self.words)
+        return chances.astype(np.int64)
 
     def threshold(self, draws: Words | Integers, rungs: Integers | int) -> Floats:
         """The largest bid that word k is offered at a rung, to a few ulps; minus infinity if no bid is asked."""
@@ -126,16 +131,39 @@ class LotteryMarket:
     def posted(self, draws: Words | Integers, rungs: Integers | int) -> Integers:
         """T(k; g) at q*: exactly the largest whole price c <= ``dearest`` with R(c; g) > k; 0 if there is none.
 
-        Made from the formula, then put right where its last digit was not.
+        Made from the formula, and looked at again where the rounding of the formula could change its last digit.
         """
         draws = np.asarray(draws, dtype=np.int64)
-        rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), draws.shape)
         if self.dearest < self.cheapest:
             return np.zeros(draws.shape, dtype=np.int64)
-        bids = self.threshold(draws, rungs)
-        guess = np.where(bids < self.form.setting.high, bids / self.unit, float(self.dearest))
-        prices = np.minimum(np.maximum(guess, float(self.cheapest)), float(self.dearest)).astype(np.int64)
-        return self._corrected(prices, draws, rungs)
+        scale = self.ladder.scale(np.asarray(rungs))
+        wanted = self.form.worth((draws + 1.0) / self.words, scale)
+        top = float(self.form.line.prices[-1])
+        guess = np.asarray(self.form.line.dearest(wanted) / self.unit)
+        guess[wanted > top * (1.0 + _NEAR)] = np.inf  # dearer bids than the top would be asked too
+        np.clip(guess, self.cheapest - 1.0, self.dearest + 1.0, out=guess)
+        whole = np.floor(guess)
+        doubtful = np.abs(guess - whole - 0.5) >= 0.5 - self._slack
+        doubtful |= np.abs(wanted - top) <= top * _NEAR
+        doubtful |= guess < self.cheapest
+        doubtful &= guess <= self.dearest + self._slack
+        prices = np.clip(whole, self.cheapest, self.dearest).astype(np.int64)
+        check = np.flatnonzero(doubtful)
+        if check.size:
+            rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), draws.shape)
+            prices[check] = self._corrected(prices[check], draws[check], rungs[check])
+        return prices
+
+    @cached_property
+    def _slack(self) -> float:
+        """How far, in micro-units, the formula of :meth:`posted` and the count R can be apart: some ulps of phi and b.
+
+        phi is made of b by a product and a sum, R of phi by a quotient, a product and a root, the formula by as many
+        steps backwards: fewer than 64 ulps in all.
+        """
+        line = self.form.line
+        ulps = 64.0 * np.finfo(np.float64).eps
+        return float(ulps * ((line.prices[1:] / line.slopes).max() + line.knots[-1]) / self.unit)
 
     @cached_property
     def cheapest(self) -> int:

@@ -11,7 +11,7 @@ from pdqs.clearing.lottery.calibration import LotteryCalibration
 from pdqs.clearing.lottery.costs import Costs, costs_of, plain_charge, weights_of
 from pdqs.clearing.lottery.full_curve import FullRungs, in_parts
 from pdqs.clearing.lottery.market import LotteryMarket
-from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, draw_bin, draw_edges
+from pdqs.clearing.lottery.summaries import bid_bin
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.privacy.loss import round_q_down
 
@@ -127,36 +127,24 @@ def _by_cell(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> 
     """Many owners: the rung of her cell, which neither her bid nor her word can move."""
     market = calibration.market
     weights = weights_of(market, bids) if market.form.plain else _payable_weights(market, bids)
-    rungs: Integers | int = calibration.bottom
-    if calibration.top > calibration.bottom:
-        rungs = _rungs_of_cells(bids, draws, calibration)
-    counts = market.count(weights, rungs)
+    counts = market.count(weights, calibration.bottom)
+    if not calibration.climbs.size:
+        return _priced(bids, draws, calibration.bottom, counts, draws < counts, market)
+    rungs = np.full(bids.size, calibration.bottom, dtype=np.int64)
+    climbing = np.arange(bids.size)
+    bins = bid_bin(bids, market.form.setting.low, market.form.setting.high)
+    for rung, climbs in zip(calibration.rungs[1:].tolist(), calibration.climbs, strict=True):
+        climbing = climbing[draws[climbing] < climbs[bins[climbing]]]
+        if not climbing.size:
+            break
+        rungs[climbing] = rung
+    above = np.flatnonzero(rungs > calibration.bottom)
+    counts[above] = market.count(weights[above], rungs[above])
     return _priced(bids, draws, rungs, counts, draws < counts, market)
 
 
 def _payable_weights(market: LotteryMarket, bids: Floats) -> Floats:
     return np.where(market.reserve(bids) <= market.budget_micros, market.form.weight(bids), 0.0)
-
-
-def _rungs_of_cells(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Integers:
-    """Climb while what the others leave pays for the largest payment: few climb more than a rung or two."""
-    market, setting = calibration.market, calibration.market.form.setting
-    edges = bid_edges(setting.low, setting.high)[bid_bin(bids, setting.low, setting.high)]
-    words = draw_edges(market.bits)[draw_bin(draws, market.bits)]
-    rungs = np.full(bids.size, calibration.bottom, dtype=np.int64)
-    climbing = np.arange(bids.size)
-    for rung, total in zip(range(calibration.bottom + 1, calibration.top + 1), calibration.totals[1:], strict=True):
-        if market.form.plain:
-            own = plain_charge(market, weights_of(market, edges[climbing]), words[climbing], rung)
-            aside = market.dearest
-        else:
-            curve = FullRungs(market, np.array([rung]))
-            own, aside = curve.charge(edges[climbing], words[climbing])[0], int(curve.largest_charge[0, 0])
-        climbing = climbing[total - own + aside <= market.budget_micros]
-        if not climbing.size:
-            break
-        rungs[climbing] = rung
-    return rungs
 
 
 def _priced(
@@ -165,11 +153,11 @@ def _priced(
     """q and price of the asked at their rungs."""
     chosen = np.flatnonzero(asked)
     q, prices = np.zeros(bids.size), np.zeros(bids.size, dtype=np.int64)
-    rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), bids.shape)
     if market.form.plain:
-        q[chosen] = market.form.best.q
-        prices[chosen] = market.posted(draws[chosen], rungs[chosen])
+        np.multiply(asked, market.form.best.q, out=q)
+        prices[chosen] = market.posted(draws[chosen], rungs if isinstance(rungs, int) else rungs[chosen])
         return Own(counts, asked, q, prices)
+    rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), bids.shape)
     for rung in np.unique(rungs[chosen]).tolist():
         here = chosen[rungs[chosen] == rung]
         curve = FullRungs(market, np.array([rung]))

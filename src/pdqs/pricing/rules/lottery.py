@@ -137,8 +137,8 @@ class LotteryForm:
 
     def weight(self, bids: Floats) -> Floats:
         """m1 / phi(b), kept finite where phi is 0: rho = sqrt(min(1, s m1 / phi))."""
-        weight: Floats = self.best.m1 / np.maximum(self.line.at(bids), 1e-200)
-        return weight
+        prices = np.maximum(self.line.at(bids), 1e-200)
+        return np.divide(self.best.m1, prices, out=prices if prices.ndim else None)
 
     def chance(self, bids: Floats, scale: float | Floats) -> Floats:
         """rho(b; s)."""
@@ -158,7 +158,11 @@ class LotteryForm:
 
         It is the price per unit of privacy that an owner with draw u is offered.
         """
-        return self.line.dearest(np.where(draws < 1.0, self.best.m1 * scale / np.square(draws), self.best.m1 * scale))
+        return self.line.dearest(self.worth(np.minimum(draws, 1.0), scale))
+
+    def worth(self, draws: Floats, scale: float | Floats) -> Floats:
+        """The largest phi with rho >= u: m1 s / u^2."""
+        return np.divide(self.best.m1 * scale, np.square(draws))
 
 
 @final

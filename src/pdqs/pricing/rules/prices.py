@@ -40,9 +40,10 @@ class PriceLine:
         [1.0, 3.0, 5.0]
         """
         piece = self.piece_of(bids)
-        risen = (bids - self.knots[piece]) * self.slopes[piece] + self.prices[piece]
-        found: Floats = np.minimum(risen, self.prices[piece + 1])
-        return found
+        risen: Floats = bids - self.knots[piece]  # one array for all steps: millions of owners pass here
+        risen *= self.slopes[piece]
+        risen += self.prices[piece]
+        return np.minimum(risen, self.prices[piece + 1], out=risen if risen.ndim else None)
 
     def dearest(self, prices: Floats) -> Floats:
         """The largest bid whose phi is at most this, to a few ulps; minus infinity where there is none.
