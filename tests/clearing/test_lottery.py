@@ -22,7 +22,7 @@ from pdqs.clearing.lottery import (
     posted_prices,
     summarise_lottery,
 )
-from pdqs.clearing.lottery.costs import costs_of, plain_charge, weights_of
+from pdqs.clearing.lottery.costs import costs_of, plain_charge
 from pdqs.clearing.lottery.market import ScaleLadder
 from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, draw_bin, draw_edges
 from pdqs.model.errors import PdqsError
@@ -211,6 +211,28 @@ def test_chances_and_prices_are_those_of_the_definition(bids, words, budget, cap
         assert abs(int(found.price_micros[i]) - price) <= 3 * len(bids)
 
 
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("span", RANGES)
+def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(rng, span, flat):
+    """To the micro-unit, at words where the formula lands next to a whole price too: few words, many scales."""
+    for bits, budget, normal in ((32, 50.0, False), (6, 1.995, False), (48, 50.0, not flat), (10, 1.995, not flat)):
+        prior = TruncatedNormal(span[0] + 0.3, 0.4, *span) if normal else None
+        market = market_of(budget * span[1], span=span, bits=bits, prior=prior, flat=flat)
+        words = rng.integers(0, market.words, 4000)
+        rungs = rng.integers(market.ladder.highest - 90_000, market.ladder.highest + 1, 4000)
+        found = market.posted(words, rungs)
+
+        def asked(prices, words=words, rungs=rungs, market=market):
+            return market.count(market.phi_of_reserves(prices), rungs) > words
+
+        somebody = asked(np.full(4000, market.cheapest))
+        assert (found[~somebody] == 0).all()
+        assert (found[somebody] >= market.cheapest).all()
+        assert (found <= market.dearest).all()
+        assert asked(found)[somebody].all()
+        assert not asked(np.minimum(found + 1, market.dearest))[somebody & (found < market.dearest)].any()
+
+
 def full_payment(bid, word, scale, market) -> float:
     """P(b, k; s) = b l(q(b)) + integral_b^t l(q), by quadrature, for uniform phi = 2b; 0 if she is not asked."""
     form = market.form
@@ -266,7 +288,7 @@ def with_own_bid(bids, words, market) -> LotteryResult:
         low, high = market.ladder.lowest, market.ladder.highest + 1
         while high - low > 1:
             middle = np.array([(low + high) // 2])
-            own = plain_charge(market, weights_of(market, bids[i : i + 1]), words[i : i + 1], middle)
+            own = plain_charge(market, market.phi_of_bids(bids[i : i + 1]), words[i : i + 1], middle)
             fits = costs.totals(middle)[0] - own[0] + reserves[i] <= market.budget_micros
             low, high = (int(middle[0]), high) if fits else (low, int(middle[0]))
         prices[i] = market.posted(words[i : i + 1], low)[0]

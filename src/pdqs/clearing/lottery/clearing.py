@@ -15,7 +15,7 @@ from pdqs.clearing.lottery.summaries import summarise_lottery
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.model.errors import InputError
 
-_BATCH = 2**15
+_BATCH = 2**16
 
 
 @final
@@ -64,16 +64,16 @@ def apply_lottery(bids: Floats, draws: Words, calibration: LotteryCalibration) -
     price = pricer(calibration)
     found = LotteryResult(
         words=market.words,
-        chance_words=np.zeros(bids.size, dtype=np.int64),
-        asked=np.zeros(bids.size, dtype=bool),
-        q=np.zeros(bids.size),
-        price_micros=np.zeros(bids.size, dtype=np.int64),
+        chance_words=np.empty(bids.size, dtype=np.int64),
+        asked=np.empty(bids.size, dtype=bool),
+        q=np.empty(bids.size),
+        price_micros=np.empty(bids.size, dtype=np.int64),
         beyond_budget=np.zeros(bids.size, dtype=bool),
     )
 
     def fill(start: int) -> None:
         part = slice(start, start + _BATCH)
-        own = price(bids[part], draws[part].astype(np.int64))
+        own = price(bids[part], draws[part])
         found.chance_words[part] = own.chance_words
         found.asked[part] = own.asked
         found.q[part] = own.q
@@ -98,5 +98,7 @@ def _refuse_draws(bids: Floats, draws: Words, market: LotteryMarket) -> None:
         raise InputError(f"column 'draw': {draws.size} draws for {bids.size} bids")
     if draws.dtype.kind not in "ui":
         raise InputError(f"column 'draw': draws are whole words of {market.bits} bits, got {draws.dtype}")
+    if np.iinfo(draws.dtype).min == 0 and np.iinfo(draws.dtype).max < market.words:
+        return
     if draws.size and (int(draws.max()) >= market.words or int(draws.min()) < 0):
         raise InputError(f"column 'draw': a draw has {market.bits} bits, so it is below {market.words}")

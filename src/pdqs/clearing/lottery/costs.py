@@ -41,22 +41,14 @@ def largest_charge(market: LotteryMarket, rung: int) -> int:
     return market.dearest if market.form.plain else int(FullRungs(market, np.array([rung])).largest_charge[0, 0])
 
 
-def plain_charge(market: LotteryMarket, weights: Floats, draws: Words | Integers, rungs: Integers | int) -> Integers:
-    """P(g) = T(k; g) for owners who are asked at their rung, else 0; a weight of 0 is never asked."""
+def plain_charge(market: LotteryMarket, phi: Floats, draws: Words | Integers, rungs: Integers | int) -> Integers:
+    """P(g) = T(k; g) for owners who are asked at their rung, else 0; an infinite phi is never asked."""
     draws = np.asarray(draws, dtype=np.int64)
     rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), draws.shape)
-    asked = draws < market.count(weights, rungs)
+    asked = draws < market.count(phi, rungs)
     charges = np.zeros(draws.shape, dtype=np.int64)
     charges[asked] = market.posted(draws[asked], rungs[asked])
     return charges
-
-
-def weights_of(market: LotteryMarket, bids: Floats) -> Floats:
-    """m1/phi of each bid at its whole price; 0 for those that the budget could never pay."""
-    reserves = market.reserve(bids)
-    if market.pays_any_bid:
-        return market.weight_of_reserve(reserves)
-    return np.where(reserves <= market.budget_micros, market.weight_of_reserve(reserves), 0.0)
 
 
 @final
@@ -65,7 +57,7 @@ class _PlainOwners:
 
     def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
         self._market = market
-        self._weights, self._draws = weights_of(market, summary.bids), summary.draws.astype(np.int64)
+        self._phi, self._draws = market.phi_of_bids(summary.bids), summary.draws.astype(np.int64)
         self._known: dict[int, int] = {}
 
     def totals(self, rungs: Integers) -> Integers:
@@ -79,7 +71,7 @@ class _PlainOwners:
         return found[np.searchsorted(wanted, rungs)]
 
     def _worked_out(self, rungs: Integers) -> Integers:
-        asked = self._draws < self._market.count(self._weights, rungs[:, None])
+        asked = self._draws < self._market.count(self._phi, rungs[:, None])
         row, owner = np.nonzero(asked)
         totals = np.zeros(rungs.size, dtype=np.int64)
         np.add.at(totals, row, self._market.posted(self._draws[owner], rungs[row]))
@@ -111,7 +103,8 @@ class Cells:
     def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
         self._market = market
         self._bids, self._draws = bid_edges(summary.low, summary.high), draw_edges(summary.bits)
-        self._reserves, self._weights = market.reserve(self._bids), weights_of(market, self._bids)
+        self._reserves, self._phi = market.reserve(self._bids), market.phi_of_bids(self._bids)
+        self._payable = self._reserves <= market.budget_micros
         rows = np.zeros((summary.cells.shape[0], summary.cells.shape[1] + 1), dtype=np.int64)
         np.cumsum(summary.cells, axis=1, out=rows[:, 1:])
         self._up_to, self._by_bid = rows, summary.cells.sum(axis=0)
@@ -126,13 +119,13 @@ class Cells:
         return self._up_to[np.arange(self._draws.size), bins]
 
     def _plain(self, rung: int) -> int:
-        asked = self._asked(self._market.count(self._weights, rung))
+        asked = self._asked(self._market.count(self._phi, rung))
         some = asked > 0
         return int(np.dot(asked[some], self._market.posted(self._draws[some], rung)))
 
     def _full(self, rung: int) -> int:
         curve = FullRungs(self._market, np.array([rung]))
-        words = np.where(self._weights > 0, curve.words(self._bids)[0], 0)
+        words = np.where(self._payable, curve.words(self._bids)[0], 0)
         asked = self._asked(words)
         sure = np.where(words > 0, curve.base_charge(self._bids)[0], 0)  # not 0 only where everyone is asked
         return int(np.dot(asked, curve.offer_charge(self._draws)[0])) + int(np.dot(sure, self._by_bid))
@@ -143,12 +136,12 @@ class Cells:
         A charge never rises with the word, so those words come first; whole draw bins climb or stay.
         """
         if self._market.form.plain:
-            asked = self._market.count(self._market.weight_of_reserve(np.maximum(self._reserves, needed)), rung)
-            open_ = (self._weights > 0) & (needed <= self._market.dearest)
+            asked = self._market.count(self._market.phi_of_reserves(np.maximum(self._reserves, needed)), rung)
+            open_ = self._payable & (needed <= self._market.dearest)
             bins = np.searchsorted(self._draws, np.where(open_, asked, 0))
         else:
             curve = FullRungs(self._market, np.array([rung]))
-            words = np.where(self._weights > 0, curve.words(self._bids)[0], 0)
+            words = np.where(self._payable, curve.words(self._bids)[0], 0)
             offers = -curve.offer_charge(self._draws)[0]
             paid = np.searchsorted(offers, curve.base_charge(self._bids)[0] - needed, side="right")
             bins = np.minimum(np.searchsorted(self._draws, words), paid)

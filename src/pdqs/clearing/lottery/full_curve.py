@@ -50,7 +50,7 @@ class FullRungs:
 
     def words(self, bids: Floats) -> Integers:
         """R(b): at how many words a bid is asked."""
-        return self._market.count(self._form.weight(bids), self._rungs)
+        return self._market.count(self._form.line.at(bids), self._rungs)
 
     def q(self, bids: Floats) -> Floats:
         """q(b; s)."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.model.errors import RuleError, TermsError
-from pdqs.model.money import MICROS_PER_UNIT, payment_micros
+from pdqs.model.money import MICROS_PER_UNIT, payment_micros, whole_micros
 from pdqs.pricing.rules.lottery import Asks, LotteryForm
 
 BITS = 32
@@ -28,7 +28,7 @@ _OCTAVES_BELOW_FULL = 32
 # inequalities true on the integers.
 CHARGE = 1.0 + 1e-9
 
-_NEAR = 1e-12  # a price this near the top of the line, relatively, is looked at again
+_NOTHING = 1e-300  # keeps 0/0 from a bid of 0 at a scale of 0
 
 
 @final
@@ -109,16 +109,26 @@ class LotteryMarket:
         """Whether the budget could pay the top bid: then no owner is beyond it."""
         return int(self.reserve(np.array([self.form.setting.high]))[0]) <= self.budget_micros
 
-    def weight_of_reserve(self, reserves: Integers) -> Floats:
-        """m1 / phi at the bid that a whole price stands for."""
+    def phi_of_bids(self, bids: Floats) -> Floats:
+        """phi of each bid at its whole price; infinite for those that the budget could never pay."""
+        reserves = whole_micros(bids * self.form.best.load)
+        beyond = None if self.pays_any_bid else reserves > self.budget_micros
+        found = self.phi_of_reserves(reserves)
+        if beyond is not None:
+            found[beyond] = np.inf
+        return found
+
+    def phi_of_reserves(self, reserves: Integers | Floats) -> Floats:
+        """phi at the bid that a whole price stands for."""
         bids = np.asarray(reserves * self.unit)
         np.clip(bids, self.form.setting.low, self.form.setting.high, out=bids)
-        return self.form.weight(bids)
+        return self.form.line.at(bids)
 
-    def count(self, weights: Floats, rungs: Integers | int) -> Integers:
-        """R: at how many words an owner of this weight m1/phi is asked at this rung."""
-        chances = np.asarray(weights * self.ladder.scale(np.asarray(rungs)))
-        np.minimum(chances, 1.0, out=chances)
+    def count(self, phi: Floats, rungs: Integers | int) -> Integers:
+        """R = floor(2^bits sqrt(min(1, m1 s / phi))): at how many words an owner is asked at this rung."""
+        full = self.form.best.m1 * self.ladder.scale(np.asarray(rungs))
+        chances = np.asarray(np.maximum(np.maximum(full, _NOTHING), phi))
+        np.divide(full, chances, out=chances)
         np.sqrt(chances, out=chances)
         chances *= float(self.words)
         return chances.astype(np.int64)
@@ -133,26 +143,42 @@ class LotteryMarket:
 
         Made from the formula, and looked at again where the rounding of the formula could change its last digit.
         """
-        draws = np.asarray(draws, dtype=np.int64)
+        rungs = np.asarray(rungs)
         if self.dearest < self.cheapest:
             return np.zeros(draws.shape, dtype=np.int64)
-        scale = self.ladder.scale(np.asarray(rungs))
-        wanted = self.form.worth((draws + 1.0) / self.words, scale)
-        top = float(self.form.line.prices[-1])
-        guess = np.asarray(self.form.line.dearest(wanted) / self.unit)
-        guess[wanted > top * (1.0 + _NEAR)] = np.inf  # dearer bids than the top would be asked too
-        np.clip(guess, self.cheapest - 1.0, self.dearest + 1.0, out=guess)
+        guess = self._unrounded(draws, rungs)
         whole = np.floor(guess)
-        doubtful = np.abs(guess - whole - 0.5) >= 0.5 - self._slack
-        doubtful |= np.abs(wanted - top) <= top * _NEAR
-        doubtful |= guess < self.cheapest
-        doubtful &= guess <= self.dearest + self._slack
-        prices = np.clip(whole, self.cheapest, self.dearest).astype(np.int64)
-        check = np.flatnonzero(doubtful)
+        guess -= whole
+        guess -= 0.5
+        doubtful = np.abs(guess, out=guess) >= 0.5 - self._slack
+        prices = np.clip(whole, self.cheapest, max(self.dearest - 1, self.cheapest), out=whole).astype(np.int64)
+        least, most = (self.count(self.phi_of_reserves(np.array([c])), rungs) for c in (self.dearest, self.cheapest))
+        at_top, nobody = draws < least, draws >= most
+        np.putmask(prices, at_top, self.dearest)
+        np.putmask(prices, nobody, 0)
+        check = np.flatnonzero(doubtful & ~(at_top | nobody))
         if check.size:
-            rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), draws.shape)
-            prices[check] = self._corrected(prices[check], draws[check], rungs[check])
+            words, rungs = draws[check].astype(np.int64), np.broadcast_to(rungs, draws.shape)[check]
+            prices[check] = self._corrected(prices[check], words, rungs)
         return prices
+
+    def _unrounded(self, draws: Words | Integers, rungs: Integers) -> Floats:
+        """The price, in micro-units, at which phi = m1 s / u^2 at u = (k + 1)/2^bits."""
+        line = self.form.line
+        wanted = np.asarray(draws + 1.0, dtype=np.float64)
+        np.square(wanted, out=wanted)
+        np.divide(self.form.best.m1 * self.ladder.scale(rungs) * float(self.words) ** 2, wanted, out=wanted)
+        piece = 0 if line.knots.size == 2 else np.searchsorted(line.prices[1:-1], wanted, side="right")
+        gain, shift = self._turned
+        wanted *= gain[piece]
+        wanted += shift[piece]
+        return wanted
+
+    @cached_property
+    def _turned(self) -> tuple[Floats, Floats]:
+        """The price line turned over, piece by piece: b in micro-units = gain phi + shift."""
+        line = self.form.line
+        return 1.0 / (line.slopes * self.unit), (line.knots[:-1] - line.prices[:-1] / line.slopes) / self.unit
 
     @cached_property
     def _slack(self) -> float:
@@ -171,17 +197,15 @@ class LotteryMarket:
         return int(self.reserve(np.array([self.form.setting.low]))[0])
 
     def _asks(self, prices: Integers, draws: Integers, rungs: Integers) -> Booleans:
-        return self.count(self.weight_of_reserve(prices), rungs) > draws
+        return self.count(self.phi_of_reserves(prices), rungs) > draws
 
     def _corrected(self, prices: Integers, draws: Integers, rungs: Integers) -> Integers:
-        """Prices where the formula was right; those that it put one off are searched for."""
+        """Prices where the formula was right; those that it put one off are searched for. The cheapest is asked."""
         low = ~self._asks(prices, draws, rungs)
         high = (prices < self.dearest) & self._asks(np.minimum(prices + 1, self.dearest), draws, rungs)
-        nobody = low & (prices == self.cheapest)
-        wrong = np.flatnonzero((low | high) & ~nobody)
+        wrong = np.flatnonzero(low | high)
         if wrong.size:
             prices[wrong] = self._searched(draws[wrong], rungs[wrong])
-        prices[nobody] = 0
         return prices
 
     def _searched(self, draws: Integers, rungs: Integers) -> Integers:
@@ -192,4 +216,4 @@ class LotteryMarket:
             middle = np.maximum((below + above) // 2, below)
             asked = self._asks(middle, draws, rungs)
             below, above = np.where(asked, middle, below), np.where(asked, above, middle)
-        return np.where(self._asks(below, draws, rungs), below, 0)
+        return below

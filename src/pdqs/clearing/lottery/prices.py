@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdqs.clearing.lottery.calibration import LotteryCalibration
-from pdqs.clearing.lottery.costs import Costs, costs_of, plain_charge, weights_of
+from pdqs.clearing.lottery.costs import Costs, costs_of, plain_charge
 from pdqs.clearing.lottery.full_curve import FullRungs, in_parts
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import bid_bin
@@ -26,14 +26,14 @@ class Own:
     price_micros: Integers
 
 
-def pricer(calibration: LotteryCalibration) -> Callable[[Floats, Integers], Own]:
+def pricer(calibration: LotteryCalibration) -> Callable[[Floats, Words], Own]:
     """The way to price a batch: one of the three of the module's docstring."""
     if not calibration.exact:
         return lambda bids, draws: _by_cell(bids, draws, calibration)
     if calibration.summary is None:
-        return lambda bids, draws: _by_words(bids, draws, calibration)
+        return lambda bids, draws: _by_words(bids, draws.astype(np.int64), calibration)
     costs = costs_of(calibration.summary, calibration.market)
-    return lambda bids, draws: _at_q_star(bids, draws, calibration, costs)
+    return lambda bids, draws: _at_q_star(bids, draws.astype(np.int64), calibration, costs)
 
 
 def _last_of_each(fits: Callable[[Integers, Integers], Booleans], owners: int, below: int, high: int) -> Integers:
@@ -52,17 +52,17 @@ def _last_of_each(fits: Callable[[Integers, Integers], Booleans], owners: int, b
 def _at_q_star(bids: Floats, draws: Integers, calibration: LotteryCalibration, costs: Costs) -> Own:
     """Few owners, all at q*: her rung from her own price, her price from everyone else."""
     market = calibration.market
-    reserves, weights = market.reserve(bids), weights_of(market, bids)
+    reserves, phi = market.reserve(bids), market.phi_of_bids(bids)
 
     def left(which: Integers, rungs: Integers) -> Integers:
         """beta - B_i(g)."""
-        others = costs.totals(rungs) - plain_charge(market, weights[which], draws[which], rungs)
+        others = costs.totals(rungs) - plain_charge(market, phi[which], draws[which], rungs)
         return market.budget_micros - others
 
     rungs = _last_of_each(
         lambda which, g: left(which, g) >= reserves[which], bids.size, calibration.bottom, calibration.top
     )
-    counts = market.count(weights, rungs)
+    counts = market.count(phi, rungs)
     asked = draws < counts
     chosen = np.flatnonzero(asked)
     prices = np.zeros(bids.size, dtype=np.int64)
@@ -93,10 +93,10 @@ def posted_prices(bids: Floats, draws: Words, calibration: LotteryCalibration) -
     market = calibration.market
     assert calibration.summary is not None, "prices beyond q* or of large markets are those of the rung"
     costs = costs_of(calibration.summary, market)
-    weights, words = weights_of(market, bids), draws.astype(np.int64)
+    phi, words = market.phi_of_bids(bids), draws.astype(np.int64)
 
     def left(which: Integers, rungs: Integers) -> Integers:
-        return market.budget_micros - costs.totals(rungs) + plain_charge(market, weights[which], words[which], rungs)
+        return market.budget_micros - costs.totals(rungs) + plain_charge(market, phi[which], words[which], rungs)
 
     return np.maximum(_crossing(np.arange(bids.size), words, calibration, left), 0)
 
@@ -104,30 +104,29 @@ def posted_prices(bids: Floats, draws: Words, calibration: LotteryCalibration) -
 def _by_words(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Own:
     """Few owners, beyond q*: rung by rung, counting the words at which each owner is asked."""
     market = calibration.market
-    payable = market.reserve(bids) <= market.budget_micros
-    weights = np.where(payable, market.form.weight(bids), 0.0)
-    reached = market.count(weights, calibration.bottom)  # R at the rung before
+    phi = _payable_phi(market, bids)
+    reached = market.count(phi, calibration.bottom)  # R at the rung before
     counts, rungs = reached.copy(), np.full(bids.size, calibration.bottom, dtype=np.int64)
     first = np.zeros(bids.size, dtype=np.int64)
     for part in in_parts(market, calibration.bottom + 1, calibration.top, bids.size):
         curves, totals = FullRungs(market, part), calibration.totals[part - calibration.bottom]
         left = market.budget_micros - (totals[:, None] - curves.charge(bids, draws))
         starts = np.maximum(np.maximum.accumulate(curves.first_word(left), axis=0), first)
-        words = market.count(weights, part[:, None])
+        words = market.count(phi, part[:, None])
         before = np.concatenate([reached[None, :], words[:-1]])
         counts += np.maximum(words - np.maximum(before, starts), 0).sum(axis=0)
         fitting = (draws >= starts).sum(axis=0)  # starts rise with the rung, so those that fit come first
         rungs = np.where(fitting > 0, part[0] + fitting - 1, rungs)
         reached, first = words[-1], starts[-1]
-    asked = draws < market.count(weights, rungs)
+    asked = draws < market.count(phi, rungs)
     return _priced(bids, draws, rungs, counts, asked, market)
 
 
-def _by_cell(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Own:
+def _by_cell(bids: Floats, draws: Words, calibration: LotteryCalibration) -> Own:
     """Many owners: the rung of her cell, which neither her bid nor her word can move."""
     market = calibration.market
-    weights = weights_of(market, bids) if market.form.plain else _payable_weights(market, bids)
-    counts = market.count(weights, calibration.bottom)
+    phi = market.phi_of_bids(bids) if market.form.plain else _payable_phi(market, bids)
+    counts = market.count(phi, calibration.bottom)
     if not calibration.climbs.size:
         return _priced(bids, draws, calibration.bottom, counts, draws < counts, market)
     rungs = np.full(bids.size, calibration.bottom, dtype=np.int64)
@@ -139,22 +138,28 @@ def _by_cell(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> 
             break
         rungs[climbing] = rung
     above = np.flatnonzero(rungs > calibration.bottom)
-    counts[above] = market.count(weights[above], rungs[above])
+    counts[above] = market.count(phi[above], rungs[above])
     return _priced(bids, draws, rungs, counts, draws < counts, market)
 
 
-def _payable_weights(market: LotteryMarket, bids: Floats) -> Floats:
-    return np.where(market.reserve(bids) <= market.budget_micros, market.form.weight(bids), 0.0)
+def _payable_phi(market: LotteryMarket, bids: Floats) -> Floats:
+    """phi of each bid itself; infinite for those that the budget could never pay."""
+    return np.where(market.reserve(bids) <= market.budget_micros, market.form.line.at(bids), np.inf)
 
 
 def _priced(
-    bids: Floats, draws: Integers, rungs: Integers | int, counts: Integers, asked: Booleans, market: LotteryMarket
+    bids: Floats,
+    draws: Words | Integers,
+    rungs: Integers | int,
+    counts: Integers,
+    asked: Booleans,
+    market: LotteryMarket,
 ) -> Own:
     """q and price of the asked at their rungs."""
     chosen = np.flatnonzero(asked)
-    q, prices = np.zeros(bids.size), np.zeros(bids.size, dtype=np.int64)
+    q = np.where(asked, market.form.best.q, 0.0)
+    prices = np.zeros(bids.size, dtype=np.int64)
     if market.form.plain:
-        np.multiply(asked, market.form.best.q, out=q)
         prices[chosen] = market.posted(draws[chosen], rungs if isinstance(rungs, int) else rungs[chosen])
         return Own(counts, asked, q, prices)
     rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), bids.shape)
