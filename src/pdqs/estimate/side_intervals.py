@@ -1,0 +1,123 @@
+"""Quantiles from answers to "is it at most m?": which values the answers do not rule out (section 10 of docs/theory).
+
+The target is Q = min{j : F(j) >= p}. If F(j) >= p, then h has a mean of at least 0 at every threshold from j on. So
+"F(j) >= p" is tested on *runs* of thresholds that begin at the first one >= j and end as soon as they hold a fraction
+1/64, 1/32, ..., 1/2, 1 of all the information: short runs see a quantile that lies near, long ones a flat stretch.
+It falls if any run has
+
+    -sum(a h)/sqrt(V) > c + max(0, -gamma)(c^2 - 1)/6,    V = sum a^2 v,    gamma = sum a^3 k3 / V^1.5
+
+and under a lottery V = max(sum a^2 v, sum a^2 h^2), with (c^3 + c)/(4 (n_eff - 1)) more on the right. "F(j) < p" is the
+mirror image. L is the *first* j from below whose "F(j) >= p" stands and U the first from above whose "F(j-1) < p"
+stands: the largest j that falls would lose the median of a two-humped population in half of all rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.estimate.gap import shifted
+from pdqs.estimate.sides import SideSums, SideTally, side_sums
+from pdqs.model.arrays import Booleans, Floats
+
+FRACTIONS = tuple(2.0**-power for power in range(6, -1, -1))
+WINDOW_REACH = 2.0
+"""c of the windows that stages narrow to."""
+
+ANSWER_REACH = 2.3
+LOTTERY_REACH = 2.5
+_LINE_REACH, _MIDDLE_REACH, _CLIP_REACH = 1.96, 0.3, 0.5
+_LEAST_LINE = 4
+
+
+@final
+@dataclass(frozen=True)
+class Window:
+    """Codes that are not ruled out, both ends included."""
+
+    low: int
+    high: int
+
+
+def answer_reach(*, lottery: bool) -> float:
+    """c of the 95 % interval."""
+    return LOTTERY_REACH if lottery else ANSWER_REACH
+
+
+def window(tally: SideTally, domain_size: int, reach: float, *, lottery: bool, gap: float = 0.0) -> Window:
+    """[L, U] at c = ``reach``. ``gap`` is the share of owners whom no report can speak for."""
+    if not tally.thresholds.size:
+        return Window(0, domain_size - 1)
+    least, most = shifted(tally.p, gap)
+    sums = side_sums(tally)
+    below = _leading(falls(_moved(sums, tally.p - least), reach, lottery=lottery))
+    above = _leading(falls(_moved(sums, tally.p - most).mirrored(), reach, lottery=lottery))
+    low = int(tally.thresholds[below - 1]) + 1 if below else 0
+    high = int(tally.thresholds[-above]) if above else domain_size - 1
+    return Window(min(low, high), max(low, high))
+
+
+def _moved(sums: SideSums, by: float) -> SideSums:
+    """The sums about the share p - ``by``: h grows by ``by``. What noise there is stays that at p."""
+    if not by:
+        return sums
+    return SideSums(
+        sums.first + by * sums.weight, sums.variance, sums.square, sums.third, sums.weight, sums.weight_square
+    )
+
+
+def _leading(fallen: Booleans) -> int:
+    """How many fall before the first that stands."""
+    return int(fallen.size if fallen.all() else np.argmin(fallen))
+
+
+def falls(sums: SideSums, reach: float, *, lottery: bool) -> Booleans:
+    """Whether "F(j) >= p" falls, for j at each threshold."""
+    heaped = _cumulated(sums.variance)
+    wanted = heaped[:-1] + np.array(FRACTIONS)[:, None] * heaped[-1] * (1.0 - 1e-12)
+    ends = np.minimum(np.searchsorted(heaped[1:], wanted) + 1, sums.first.size)
+
+    def over(values: Floats) -> Floats:
+        """The sum over each run: a row for each fraction, a column for each threshold it begins at."""
+        heap = _cumulated(values)
+        total: Floats = heap[ends] - heap[:-1]
+        return total
+
+    variance = over(sums.variance)
+    bound = np.full_like(variance, reach)
+    if lottery:
+        variance = np.maximum(variance, over(sums.square))
+        effective = over(sums.weight) ** 2 / over(sums.weight_square)
+        bound += (reach**3 + reach) / (4.0 * np.maximum(effective - 1.0, 1e-9))
+    skewness = over(sums.third) / variance**1.5
+    bound += np.maximum(0.0, -skewness) * max(reach * reach - 1.0, 0.0) / 6.0
+    fallen: Booleans = np.logical_or.reduce(-over(sums.first) > bound * np.sqrt(variance), axis=0)
+    return fallen
+
+
+def _cumulated(values: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def point(tally: SideTally, domain_size: int, *, lottery: bool) -> int:
+    """The estimated code: where a weighted line through the thresholds of the c = 1.96 interval crosses p.
+
+    With fewer than four thresholds there, or no slope, the middle of the c = .3 interval; always within that of c = .5.
+    """
+    clip = window(tally, domain_size, _CLIP_REACH, lottery=lottery)
+    wide = window(tally, domain_size, _LINE_REACH, lottery=lottery)
+    near = window(tally, domain_size, _MIDDLE_REACH, lottery=lottery)
+    inside = (tally.thresholds >= wide.low - 1) & (tally.thresholds <= wide.high)
+    crossing: float = (near.low + near.high) / 2.0
+    if np.count_nonzero(inside) >= _LEAST_LINE:
+        sums = side_sums(tally)
+        w, total = sums.weight[inside], sums.first[inside]
+        x = tally.thresholds[inside].astype(np.float64)
+        middle, height = (w @ x) / w.sum(), total.sum() / w.sum()
+        slope = ((x - middle) @ total) / (w @ (x - middle) ** 2)
+        if slope > 0.0:
+            crossing = middle - height / slope
+    return int(np.clip(np.ceil(np.clip(crossing, -1.0, domain_size)), clip.low, clip.high))
