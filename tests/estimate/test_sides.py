@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pdqs.estimate.exact_sums import as_floats, exact_sums
 from pdqs.estimate.side_intervals import (
     WINDOW_REACH,
     Window,
@@ -18,6 +17,7 @@ from pdqs.estimate.side_intervals import (
 )
 from pdqs.estimate.sides import SideTally, no_answers, side_sums, tally_sides
 from pdqs.estimate.stages import STAGES, dealt, spread, spread_about, stages_of
+from pdqs.estimate.whole_sums import as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import EstimateError
 from pdqs.privacy.asking import ask_sides

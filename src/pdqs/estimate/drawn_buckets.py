@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.estimate.bucket_shares import GRAIN, raw_shares, report_noise, whole_cell_sums
+from pdqs.estimate.bucket_histograms import GRAIN, raw_shares, report_noise, whole_cell_sums
 from pdqs.estimate.chances import LEAST_Q, ChanceTally, Sampled, sampled, tally_chances
 from pdqs.estimate.drawn import ShareVariance, general_variance, solved_shares
 from pdqs.estimate.functionals import Shares

@@ -22,9 +22,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from pdqs.estimate.chances import ChanceTally
-from pdqs.estimate.exact_sums import Sums, added, as_floats, exact_sums
 from pdqs.estimate.functionals import NumberMean
 from pdqs.estimate.guarded import guarded_mean
+from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import EstimateError, ensure
 from pdqs.model.questions import Level

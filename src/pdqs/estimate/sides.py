@@ -16,7 +16,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.estimate.exact_sums import Sums, added, as_floats, exact_sums
+from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers, read_only
 from pdqs.model.errors import EstimateError
 

@@ -18,8 +18,8 @@ from typing import TypeVar, final
 
 import numpy as np
 
-from pdqs.estimate.exact_sums import Sums, added, as_floats, exact_sums
 from pdqs.estimate.score import Quadratic, Scored, solve
+from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers, Words, read_only
 from pdqs.model.errors import EstimateError, ensure
 from pdqs.privacy.bucket_maps import cell_sums, collision, multipliers
@@ -36,7 +36,7 @@ class BucketTally:
     """Sums over the reports that arrived, with weights w = q^2.
 
     ``inside[j]`` is the sum of w/q over reports whose bucket holds j, in units of 2^-20; ``moments`` the sums of
-    w, w/q, w^2, w^2/q and w^2/q^2 in the units of :mod:`pdqs.estimate.exact_sums`.
+    w, w/q, w^2, w^2/q and w^2/q^2 in the units of :mod:`pdqs.estimate.whole_sums`.
     """
 
     buckets: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdqs.estimate.bucket_shares import BucketTally, bucket_shares, tally_buckets
+from pdqs.estimate.bucket_histograms import BucketTally, bucket_shares, tally_buckets
 from pdqs.estimate.drawn_buckets import DrawnBuckets, found_buckets, guarded_buckets, tally_drawn_buckets
 from pdqs.estimate.simplex import on_simplex
 from pdqs.estimate.strata import cut, summarise_prices
