@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +13,7 @@ from scipy.stats import truncnorm
 
 import pdqs
 from pdqs.auditing.mechanism import SHIPPED
+from pdqs.model.arrays import Floats
 from pdqs.model.errors import InputError, TermsError
 from pdqs.model.priors import Fitted, TruncatedNormal, Uniform, fit
 from pdqs.pricing.payment import misreport_micros
@@ -151,3 +155,30 @@ def test_a_normal_prior_far_above_the_range_has_all_its_digits():
 def test_a_fitted_prior_whose_prices_fall_is_refused():
     with pytest.raises(TermsError, match="never fall"):
         Fitted((0.0, 1.0), (0.5, 0.4), (0.0, 1.0))
+
+
+def test_a_prior_fitted_to_round_dollars_buys_more_than_none() -> None:
+    # Over six budgets; before round prices were priced as such: 0.988 of what no prior buys in the first market.
+    draws: list[Callable[[np.random.Generator], Floats]] = [
+        lambda rng: np.minimum(rng.lognormal(np.log(5.0), 0.6, 2000), 25.0),
+        lambda rng: 25.0 * rng.beta(2.0, 5.0, 2000),
+    ]
+    for draw in draws:
+        rng = np.random.default_rng(0)
+        past, now = np.round(draw(rng)), np.round(draw(rng))
+        prior = fit(past, (0.0, 25.0))
+        gains = []
+        for budget in np.geomspace(500.0, 12_000.0, 6):
+            plain = pdqs.Terms(query=pdqs.Count(), budget=float(budget), bid_range=(0.0, 25.0))
+            fitted = dataclasses.replace(plain, prior=prior)
+            gains.append(pdqs.clear(now, fitted).information / pdqs.clear(now, plain).information)
+        assert np.mean(gains) > 1.01
+        assert min(gains) > 0.97
+
+
+def test_round_prices_are_priced_as_the_next_dearer_share_costs() -> None:
+    prior = fit([1.0] * 5 + [2.0] * 10 + [4.0] * 5, (0.0, 5.0))
+    # C = u b at u = 1/4, 3/4, 1: slopes (1.5 - 0.25) / 0.5 and (4 - 1.5) / 0.25, flat back to the price below.
+    assert prior.virtual_price(np.array([1.0, 1.5, 2.0, 3.0, 4.0])).tolist() == pytest.approx(
+        [1.0, 2.5, 2.5, 10.0, 10.0]
+    )

@@ -176,7 +176,7 @@ def fit(past_bids: Column, bid_range: tuple[float, float] = (0.0, 1.0)) -> Fitte
 
     With u = F(b), buying from the cheapest share u costs C(u) = u F^-1(u) a head, and phi = dC/du. The empirical C is
     taken at about n^(1/3) quantiles (fewer would blur, more would follow the noise), made convex from below (ironing),
-    and its slopes placed at the middle of each piece.
+    and its slopes placed at the middle of each piece. Bids in few round prices are priced at those prices instead.
 
     >>> rng = np.random.default_rng(1)
     >>> prior = fit(rng.random(5000))
@@ -189,6 +189,8 @@ def fit(past_bids: Column, bid_range: tuple[float, float] = (0.0, 1.0)) -> Fitte
     if bids.size < 10:
         raise InputError(f"a prior needs at least 10 past bids, got {bids.size}")
     pieces = max(4, min(64, round(2 * bids.size ** (1 / 3))))
+    if np.unique(bids).size <= 2 * pieces:
+        return _fit_round(bids, low, high)
     shares = np.linspace(0.0, 1.0, pieces + 1)
     quantiles = np.quantile(bids, shares)
     costs = shares * quantiles
@@ -202,6 +204,35 @@ def fit(past_bids: Column, bid_range: tuple[float, float] = (0.0, 1.0)) -> Fitte
     knots, prices = np.append(knots, high), np.append(prices, max(prices[-1], _edge_price(knots, prices, high)))
     if knots[0] > low:
         knots, prices = np.insert(knots, 0, low), np.insert(prices, 0, min(low, prices[0]))
+    return Fitted(tuple(map(float, knots)), tuple(map(float, prices)), tuple(map(float, quantiles)))
+
+
+_RISE = 0.05  # of the gap between two round prices: over it the virtual price climbs from one to the next
+
+
+def _fit_round(bids: Floats, low: float, high: float) -> Fitted:
+    """A prior from round prices b_1 < b_2 < ..., each bid by many: nobody is expected between two of them.
+
+    The next dearer price costs C(u_j) - C(u_(j-1)) for a share u_j - u_(j-1) more: that slope is phi at b_j, and
+    phi is flat back to b_(j-1), since a rule that falls where nobody bids only pays those below it more.
+    """
+    distinct, count = np.unique(bids, return_counts=True)
+    shares = np.append(0.0, np.cumsum(count) / bids.size)
+    ends = np.append(low, distinct)
+    costs = shares * ends
+    corners = _convex_minorant(shares, costs)
+    slopes = np.diff(costs[corners]) / np.diff(shares[corners])
+    starts, stops = ends[corners][:-1], ends[corners][1:]
+    alone = np.diff(corners) == 1
+    # Where several prices were ironed into one, a rising line keeps them apart: a flat would buy all of them or none.
+    first = np.where(alone, starts + _RISE * (stops - starts), 0.5 * (starts + stops))
+    knots = np.column_stack([first, np.where(alone, stops, first)]).ravel()
+    prices = np.maximum.accumulate(np.repeat(np.maximum(slopes, np.where(alone, stops, first)), 2))
+    if knots[-1] < high:
+        knots, prices = np.append(knots, high), np.append(prices, prices[-1] + 2.0 * (high - knots[-1]))
+    if knots[0] > low:
+        knots, prices = np.insert(knots, 0, low), np.insert(prices, 0, min(low, prices[0]))
+    quantiles = np.quantile(bids, np.linspace(0.0, 1.0, 2 * distinct.size + 1))
     return Fitted(tuple(map(float, knots)), tuple(map(float, prices)), tuple(map(float, quantiles)))
 
 
