@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src" / "pdqs").rglob("*.py"))
 
 
-def test_the_public_names_are_the_contract():
+def test_the_public_names_are_the_contract() -> None:
     flow = ["Terms", "clear", "Offers", "randomise", "Reports", "answer", "Answer", "settle", "Payments", "trade"]
     queries = ["Count", "Median", "Quantile", "Mean", "Histogram", "Domain"]
     for name in [*flow, *queries, "plan", "audit", "presets", "rules"]:
@@ -28,7 +28,7 @@ def test_the_public_names_are_the_contract():
     assert sorted(pdqs.__all__) == list(pdqs.__all__)
 
 
-def test_the_version_is_written_in_one_place():
+def test_the_version_is_written_in_one_place() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         described = tomllib.load(file)
     assert "version" in described["project"]["dynamic"]
@@ -46,14 +46,14 @@ def modules_after(statement: str) -> set[str]:
     return set(json.loads(found.stdout))
 
 
-def test_importing_pdqs_loads_nothing_heavy():
+def test_importing_pdqs_loads_nothing_heavy() -> None:
     heavy = {"jax", "matplotlib", "fastapi", "typer", "rich", "pyarrow", "dask", "sqlalchemy", "pandas", "polars"}
     loaded = modules_after("import pdqs")
     assert not heavy & loaded
     assert not {"scipy.optimize", "scipy.special", "scipy.stats"} & loaded  # slow to load, wanted by few
 
 
-def test_asking_for_help_loads_nothing_heavy():
+def test_asking_for_help_loads_nothing_heavy() -> None:
     loaded = modules_after(
         "import pdqs.cli, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): pdqs.cli.main(['--help'])"
     )
@@ -61,13 +61,13 @@ def test_asking_for_help_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
-def test_every_module_says_what_it_is_for(path):
+def test_every_module_says_what_it_is_for(path: Path) -> None:
     if not path.read_text().strip():
         return
     assert ast.get_docstring(ast.parse(path.read_text())), "a module without a docstring"
 
 
-def test_no_file_names_a_registry_or_a_path_of_someones_machine():
+def test_no_file_names_a_registry_or_a_path_of_someones_machine() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode != 0:
         pytest.skip("not a git checkout: the list of files is not known")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -20,7 +22,9 @@ RELEASED = {
 
 
 @pytest.mark.parametrize("mechanism", sorted(RELEASED))
-def test_the_released_customers_figures_are_reached_within_three_per_cent(mechanism, rng):
+def test_the_released_customers_figures_are_reached_within_three_per_cent(
+    mechanism: Any, rng: np.random.Generator
+) -> None:
     preset, values = getattr(pdqs.presets, mechanism), CUSTOMERS.count_values()
     truth, owners = values.sum(), values.size
     for share, released in zip((0.1, 0.3, 0.5, 0.7, 0.9), RELEASED[mechanism], strict=True):
@@ -52,7 +56,9 @@ def best_information_per_owner(budget_per_owner: float, contract: str) -> float:
 
 @pytest.mark.parametrize("contract", ["on-report", "on-selection"])
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.6])
-def test_the_optimal_rule_buys_at_least_98_per_cent_of_the_bound(contract, share, rng):
+def test_the_optimal_rule_buys_at_least_98_per_cent_of_the_bound(
+    contract: str, share: float, rng: np.random.Generator
+) -> None:
     owners = 20_000
     terms = pdqs.Terms(query=COUNT, budget=share * owners, contract=contract)
     bought = np.mean([pdqs.clear(rng.random(owners), terms).information for _ in range(3)])
@@ -62,7 +68,9 @@ def test_the_optimal_rule_buys_at_least_98_per_cent_of_the_bound(contract, share
 @pytest.mark.parametrize(
     ("share", "optimal", "linear"), [(0.1, 360, 201), (0.3, 621, 549), (0.5, 808, 706), (0.9, 1081, 704)]
 )
-def test_information_at_equal_budget_against_the_papers_best(share, optimal, linear, rng):
+def test_information_at_equal_budget_against_the_papers_best(
+    share: float, optimal: Any, linear: Any, rng: np.random.Generator
+) -> None:
     """n = 2111, uniform bids, on-selection: the mean of ten markets."""
     ours = pdqs.Terms(query=COUNT, budget=share * 2111, contract="on-selection", epsilon_max=14.5)
     theirs = pdqs.presets.gpqm_linear(query=COUNT, budget=share * 2111)
@@ -72,7 +80,7 @@ def test_information_at_equal_budget_against_the_papers_best(share, optimal, lin
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_the_honest_contract_costs_a_few_per_cent_of_standard_error(share, rng):
+def test_the_honest_contract_costs_a_few_per_cent_of_standard_error(share: float, rng: np.random.Generator) -> None:
     bids = rng.random(10_000)
     honest, papers = (
         pdqs.clear(bids, pdqs.Terms(query=COUNT, budget=share * 10_000, contract=contract)).information
@@ -81,7 +89,7 @@ def test_the_honest_contract_costs_a_few_per_cent_of_standard_error(share, rng):
     assert 1.03 <= np.sqrt(papers / honest) <= 1.07  # THEORY: 4-6 %
 
 
-def test_a_cap_of_four_costs_about_one_per_cent_of_the_information(rng):
+def test_a_cap_of_four_costs_about_one_per_cent_of_the_information(rng: np.random.Generator) -> None:
     bids = rng.random(10_000)
     capped, free = (
         pdqs.clear(bids, pdqs.Terms(query=COUNT, budget=1000, epsilon_max=cap)).information for cap in (4.0, 14.0)
@@ -89,7 +97,7 @@ def test_a_cap_of_four_costs_about_one_per_cent_of_the_information(rng):
     assert 0.98 <= capped / free <= 1.0
 
 
-def median_errors(terms: pdqs.Terms, rng, queries: int = 30) -> float:
+def median_errors(terms: pdqs.Terms, rng: np.random.Generator, queries: int = 30) -> float:
     population = populations.load("obesity")
     values = population.median_values()
     found = [
@@ -99,7 +107,9 @@ def median_errors(terms: pdqs.Terms, rng, queries: int = 30) -> float:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.9])
-def test_the_median_age_is_years_off_taken_naively_and_nearly_right_when_weighted(share, rng):
+def test_the_median_age_is_years_off_taken_naively_and_nearly_right_when_weighted(
+    share: Any, rng: np.random.Generator
+) -> None:
     """THEORY: 10.3 to 4.5 years naive. Priced at the true eps of 48 values: about 11 to 6; weighted, under half."""
     median = pdqs.Median(populations.load("obesity").median_domain)
     terms = {"query": median, "budget": share * 2111, "contract": "on-selection", "epsilon_max": 14.0}

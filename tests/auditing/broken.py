@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from pdqs import clear, randomise, settle
 from pdqs.auditing.mechanism import SHIPPED, Mechanism
 from pdqs.clearing.ladder import ladder_of
+from pdqs.model.arrays import Floats
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.pricing.payment import curve
 from pdqs.privacy.entropy import SeededEntropy
@@ -23,13 +25,13 @@ def _with_payments(offers: Offers, micros: np.ndarray) -> Offers:
     return dataclasses.replace(offers, payment_micros=np.where(offers.q > 0, micros, 0).astype(np.int64))
 
 
-def _first_price(bids, terms: Terms) -> Offers:
+def _first_price(bids: Floats, terms: Terms) -> Offers:
     """Everyone is paid her bid for her load, and not a bit more."""
     offers = clear(bids, terms)
     return _with_payments(offers, np.ceil(offers.bids * terms.setting.load(offers.q) * MICROS_PER_UNIT))
 
 
-def _integral_cut_short(bids, terms: Terms) -> Offers:
+def _integral_cut_short(bids: Floats, terms: Terms) -> Offers:
     """P = b l(q) + integral to nine tenths of the range instead of its top."""
     low, high = terms.bid_range
     faced = curve(terms.bound_rule, 1.0, terms.setting)
@@ -46,7 +48,7 @@ def _integral_cut_short(bids, terms: Terms) -> Offers:
     )
 
 
-def _peeking_rung(bids, terms: Terms) -> Offers:
+def _peeking_rung(bids: Floats, terms: Terms) -> Offers:
     """One rung for all: the highest at which everyone's payments, one's own included, fit the budget."""
     bids = np.asarray(bids)
     ladder = ladder_of(*terms.bid_range)
@@ -59,31 +61,31 @@ def _peeking_rung(bids, terms: Terms) -> Offers:
     return make_offers(bids, chosen.q(bids), chosen.payment(bids), terms.question.domain, terms.budget_micros)
 
 
-def _overspending(bids, terms: Terms) -> Offers:
+def _overspending(bids: Floats, terms: Terms) -> Offers:
     """The budget is held against a sum that forgets a tenth of what is paid."""
     offers = clear(bids, dataclasses.replace(terms, budget=terms.budget / 0.9))
     return dataclasses.replace(offers, budget_micros=terms.budget_micros)
 
 
-def _payments_rounded_down(bids, terms: Terms) -> Offers:
+def _payments_rounded_down(bids: Floats, terms: Terms) -> Offers:
     """One micro-unit less than the payment rounded up: the payment rounded down."""
     offers = clear(bids, terms)
     return _with_payments(offers, offers.payment_micros - 1)
 
 
-def _q_rounded_up(bids, terms: Terms) -> Offers:
+def _q_rounded_up(bids: Floats, terms: Terms) -> Offers:
     """q goes up to the next multiple of 2^-32, and eps is stated for what it was before."""
     offers = clear(bids, terms)
     return dataclasses.replace(offers, q=np.where(offers.q > 0, offers.q + 1.0 / Q_UNITS, 0.0))
 
 
-def _two_percent_more(values, offers: Offers, rng) -> Reports:
+def _two_percent_more(values: Floats, offers: Offers, rng: np.random.Generator) -> Reports:
     """The device reports at 1.02 times the eps that the offer states."""
     more = q_of_epsilon(1.02 * epsilon(offers.q, offers.domain.size), offers.domain.size)
     return randomise(values, dataclasses.replace(offers, q=round_q_down(more)), rng)
 
 
-def _understated(bids, terms: Terms) -> Offers:
+def _understated(bids: Floats, terms: Terms) -> Offers:
     """The offer states 2 % less than the report costs."""
     offers = clear(bids, terms)
     return dataclasses.replace(offers, epsilon=offers.epsilon / 1.02)
@@ -96,7 +98,7 @@ def _bonus_for_the_coin(offers: Offers, reports: Reports, terms: Terms) -> Payme
     return dataclasses.replace(payments, micros=payments.micros + bonus)
 
 
-def _lopsided_die(values, offers: Offers, rng) -> Reports:
+def _lopsided_die(values: Floats, offers: Offers, rng: np.random.Generator) -> Reports:
     """Die words are taken modulo k without refusing the last few: the first values come up more often."""
     entropy = SeededEntropy(rng) if isinstance(rng, np.random.Generator) else rng
     codes = offers.domain.encode(values)
@@ -106,7 +108,7 @@ def _lopsided_die(values, offers: Offers, rng) -> Reports:
     return Reports(codes=np.where(selected, codes, dice), arrived=arrived, selected=selected, domain=offers.domain)
 
 
-def _broken(name: str, **parts) -> Mechanism:
+def _broken(name: str, **parts: Any) -> Mechanism:
     return dataclasses.replace(SHIPPED, name=name, **parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,12 +19,12 @@ from pdqs.rounds.offers import make_offers
 QUERIES = [pdqs.Count(), pdqs.Median(pdqs.Domain.grid(0, 2, 1)), pdqs.Histogram(pdqs.Domain.grid(1, 101, 1))]
 
 
-def offers_at(q, query):
+def offers_at(q: Any, query: Any) -> Any:
     q = np.array(q)
     return make_offers(np.full(q.size, 0.5), q, np.full(q.size, 0.25), query.question.domain, 10**9)
 
 
-def test_the_coin_is_found_to_tell_the_truth_for_exactly_the_words_below_q_times_two_to_the_32():
+def test_the_coin_is_found_to_tell_the_truth_for_exactly_the_words_below_q_times_two_to_the_32() -> None:
     q = [2.0**-32, 0.25, 1 / 3, 0.964, 1 - 2.0**-32]
     expected = [1, 2**30, 2**32 // 3, math.floor(0.964 * 2**32), 2**32 - 1]
     assert coin_thresholds(SHIPPED, offers_at(q, pdqs.Count())) == expected
@@ -31,7 +32,7 @@ def test_the_coin_is_found_to_tell_the_truth_for_exactly_the_words_below_q_times
 
 @pytest.mark.parametrize("query", QUERIES, ids=["2 values", "3 values", "101 values"])
 @pytest.mark.parametrize("eps", [0.01, 1.0, 4.0])
-def test_the_enumerated_ratio_is_one_plus_k_q_over_one_minus_q(query, eps):
+def test_the_enumerated_ratio_is_one_plus_k_q_over_one_minus_q(query: Any, eps: Any) -> None:
     k = query.question.domain.size
     offer = offers_at([math.expm1(eps) / (math.exp(eps) + k - 1)], query)
     (threshold,) = coin_thresholds(SHIPPED, offer)
@@ -41,14 +42,14 @@ def test_the_enumerated_ratio_is_one_plus_k_q_over_one_minus_q(query, eps):
     assert float(largest_ratio(law)) == pytest.approx(math.exp(eps), rel=1e-6)
 
 
-def test_a_law_over_a_whole_small_domain_adds_up_to_one():
+def test_a_law_over_a_whole_small_domain_adds_up_to_one() -> None:
     query = QUERIES[1]
     law = joint_law(SHIPPED, offers_at([0.5], query), 2**31, pdqs.Terms(query=query, budget=1.0))
     assert [sum(each.values()) for each in law] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=["2 values", "3 values", "101 values"])
-def test_the_payment_on_selection_gives_the_coin_away_and_on_report_it_does_not(query):
+def test_the_payment_on_selection_gives_the_coin_away_and_on_report_it_does_not(query: Any) -> None:
     offers = offers_at([0.2, 0.6], query)
     hidden = pdqs.Terms(query=query, budget=1.0, epsilon_max=6.0)
     told = pdqs.Terms(query=query, budget=1.0, epsilon_max=6.0, contract="on-selection")
@@ -59,7 +60,7 @@ def test_the_payment_on_selection_gives_the_coin_away_and_on_report_it_does_not(
     assert not found.kept
 
 
-def test_the_bounds_are_clopper_and_pearsons():
+def test_the_bounds_are_clopper_and_pearsons() -> None:
     for hits, draws in ((0, 50), (7, 50), (50, 50), (1234, 10_000)):
         for alarm in (0.05, 1e-6):
             interval = binomtest(hits, draws).proportion_ci(1 - 2 * alarm, method="exact")
@@ -67,20 +68,20 @@ def test_the_bounds_are_clopper_and_pearsons():
             assert upper_bound(hits, draws, alarm) == pytest.approx(interval.high, rel=1e-9)
 
 
-def test_draws_prove_most_of_the_eps_that_is_there():
+def test_draws_prove_most_of_the_eps_that_is_there() -> None:
     # False alarm 1e-6. At eps = 2 a million draws resolve about 1 %, so nine tenths is never missed by chance.
     offer = offers_at([math.tanh(1.0)], pdqs.Count())
     found = examine(SHIPPED, pdqs.Terms(query=pdqs.Count(), budget=1.0), offer, settings=1, draws=1_000_000)
     assert 1.8 < found.exposures[0].drawn <= found.exposures[0].report
 
 
-def test_offers_to_look_at_run_from_the_least_bought_to_the_most():
+def test_offers_to_look_at_run_from_the_least_bought_to_the_most() -> None:
     offers = offers_at([0.0, 0.3, 0.3, 0.9, 0.5, 0.7], pdqs.Count())
     assert offers.q[distinct_rows(offers, 2)].round(3).tolist() == [0.3, 0.9]
     assert distinct_rows(offers_at([0.0, 0.0], pdqs.Count()), 3).size == 0
 
 
-def test_a_market_in_which_nothing_is_bought_is_private():
+def test_a_market_in_which_nothing_is_bought_is_private() -> None:
     found = examine(SHIPPED, pdqs.Terms(query=pdqs.Count(), budget=0.0), offers_at([0.0], pdqs.Count()), 3, 100)
     assert found.kept
     assert found.worst is None

@@ -16,7 +16,7 @@ from pdqs.auditing.rationality import examine as examine_rationality
 AGES = pdqs.Median(pdqs.Domain.grid(14, 61, 1))
 
 
-def test_the_chance_of_overspending_agrees_with_adding_up_every_fall_of_the_coins():
+def test_the_chance_of_overspending_agrees_with_adding_up_every_fall_of_the_coins() -> None:
     terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=5.0)
     market = evenly_spread(terms, 12, 5.0)
     offers = pdqs.clear(market.bids, terms)
@@ -33,7 +33,7 @@ def test_the_chance_of_overspending_agrees_with_adding_up_every_fall_of_the_coin
     assert found.kept_ex_ante
 
 
-def test_under_on_report_every_round_costs_exactly_what_clearing_said(rng):
+def test_under_on_report_every_round_costs_exactly_what_clearing_said(rng: np.random.Generator) -> None:
     terms = pdqs.presets.sound(query=pdqs.Count(), budget=3.0)
     market = evenly_spread(terms, 20, 3.0)
     totals, budget = play(SHIPPED, terms, market, 10, rng)
@@ -41,7 +41,7 @@ def test_under_on_report_every_round_costs_exactly_what_clearing_said(rng):
     assert totals.max() <= budget
 
 
-def test_an_open_curve_overspends_on_bids_that_it_was_not_made_for(rng):
+def test_an_open_curve_overspends_on_bids_that_it_was_not_made_for(rng: np.random.Generator) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, rule="linear", clearing="open")
     markets = [Market(name="cheap", bids=np.full(5, 0.1), budget=1.0)]
     found = examine(SHIPPED, terms, markets, markets[0], 5, rng)
@@ -49,7 +49,7 @@ def test_an_open_curve_overspends_on_bids_that_it_was_not_made_for(rng):
     assert found.worst_share > 1
 
 
-def test_the_papers_contract_pays_many_less_than_price_times_eps():
+def test_the_papers_contract_pays_many_less_than_price_times_eps() -> None:
     terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=100.0)
     found = examine_rationality(SHIPPED, terms, [evenly_spread(terms, 100, 100.0)])
     assert found.kept, "by the contract's own account"
@@ -59,7 +59,7 @@ def test_the_papers_contract_pays_many_less_than_price_times_eps():
     assert found.underpaid_share > 0.1
 
 
-def test_fairquery_prices_a_report_of_many_values_as_if_there_were_two_and_is_caught():
+def test_fairquery_prices_a_report_of_many_values_as_if_there_were_two_and_is_caught() -> None:
     two, many = (pdqs.presets.fairquery(query=query, budget=2.0) for query in (pdqs.Count(), AGES))
     markets = [evenly_spread(two, 20, 2.0)]
     assert examine_rationality(SHIPPED, two, markets).kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from pdqs.auditing.mechanism import SHIPPED
 from pdqs.auditing.privacy import examine as examine_privacy
 from pdqs.auditing.rationality import examine as examine_rationality
 from pdqs.auditing.truthfulness import examine as examine_truthfulness
+from pdqs.rounds.terms import Terms
 
 from . import broken
 
@@ -24,27 +26,27 @@ LINEAR_OPEN = pdqs.Terms(query=pdqs.Count(), budget=40.0, rule="linear", clearin
 THREE_VALUES = pdqs.presets.sound(query=pdqs.Median(pdqs.Domain.grid(0, 2, 1)), budget=1.0)
 
 
-def truthfulness(mechanism, terms):
+def truthfulness(mechanism: Any, terms: Terms) -> Any:
     market = Market(name="four owners", bids=np.array([0.05, 0.1, 0.3, 0.93]), budget=1.0)
     return examine_truthfulness(mechanism, terms, [(market, np.array([1, 3]))])
 
 
-def rationality(mechanism, terms):
+def rationality(mechanism: Any, terms: Terms) -> Any:
     return examine_rationality(mechanism, terms, adversarial(terms, np.random.default_rng(3)))
 
 
-def budget(mechanism, terms):
+def budget(mechanism: Any, terms: Terms) -> Any:
     own = evenly_spread(terms, 10, terms.budget)
     return examine_budget(mechanism, terms, [own], own, 20, np.random.default_rng(3))
 
 
-def privacy(mechanism, terms):
+def privacy(mechanism: Any, terms: Terms) -> Any:
     own = evenly_spread(terms, 10, terms.budget)
     return examine_privacy(mechanism, terms, mechanism.clear(own.bids, terms), settings=2, draws=400_000)
 
 
 @pytest.mark.parametrize("terms", [SOUND, ROBUST, LINEAR_OPEN], ids=["sound", "robust", "linear, open"])
-def test_no_owner_of_a_truthful_mechanism_is_said_to_gain(terms):
+def test_no_owner_of_a_truthful_mechanism_is_said_to_gain(terms: Terms) -> None:
     assert truthfulness(SHIPPED, terms).kept
 
 
@@ -53,31 +55,31 @@ def test_no_owner_of_a_truthful_mechanism_is_said_to_gain(terms):
     [(broken.FIRST_PRICE, SOUND), (broken.INTEGRAL_CUT_SHORT, LINEAR_OPEN), (broken.PEEKING_RUNG, ROBUST)],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_payments_that_reward_a_lie_are_caught(mechanism, terms):
+def test_payments_that_reward_a_lie_are_caught(mechanism: Any, terms: Terms) -> None:
     found = truthfulness(mechanism, terms)
     assert not found.kept
     assert found.worst.gain_micros > 100
 
 
-def test_a_rule_that_reads_the_bids_it_prices_is_caught_as_untruthful():
+def test_a_rule_that_reads_the_bids_it_prices_is_caught_as_untruthful() -> None:
     terms = pdqs.presets.npqm(query=pdqs.Count(), budget=2.0, rule=ReadsBids())
     assert not truthfulness(SHIPPED, terms).kept
     deaf = dataclasses.replace(terms, rule=ReadsBids(pull=0.0))
     assert truthfulness(SHIPPED, deaf).kept, "the same curve that does not listen is truthful"
 
 
-def test_honest_owners_of_the_shipped_mechanism_never_lose():
+def test_honest_owners_of_the_shipped_mechanism_never_lose() -> None:
     assert rationality(SHIPPED, SOUND).kept
     assert rationality(SHIPPED, SOUND).underpaid_share == 0
 
 
-def test_payments_rounded_the_wrong_way_are_caught_by_a_millionth():
+def test_payments_rounded_the_wrong_way_are_caught_by_a_millionth() -> None:
     found = rationality(broken.PAYMENTS_ROUNDED_DOWN, SOUND)
     assert not found.kept
     assert -1.0 <= found.worst_ex_ante_micros < 0
 
 
-def test_a_budget_passed_is_caught_and_one_kept_is_not():
+def test_a_budget_passed_is_caught_and_one_kept_is_not() -> None:
     assert budget(SHIPPED, SOUND).kept_ex_ante
     assert budget(SHIPPED, SOUND).kept_ex_post
     found = budget(broken.OVERSPENDING, SOUND)
@@ -86,7 +88,7 @@ def test_a_budget_passed_is_caught_and_one_kept_is_not():
 
 
 @pytest.mark.parametrize("terms", [SOUND, THREE_VALUES], ids=["two values", "three values"])
-def test_the_shipped_randomiser_is_as_private_as_it_says(terms):
+def test_the_shipped_randomiser_is_as_private_as_it_says(terms: Terms) -> None:
     assert privacy(SHIPPED, terms).kept
 
 
@@ -101,18 +103,18 @@ def test_the_shipped_randomiser_is_as_private_as_it_says(terms):
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_a_report_or_payment_that_says_more_than_stated_is_caught(mechanism, terms):
+def test_a_report_or_payment_that_says_more_than_stated_is_caught(mechanism: Any, terms: Terms) -> None:
     assert not privacy(mechanism, terms).kept
 
 
 @pytest.mark.parametrize("mechanism", [broken.TWO_PERCENT_MORE, broken.UNDERSTATED], ids=lambda value: value.name)
-def test_real_draws_alone_catch_an_eps_that_is_two_percent_off(mechanism):
+def test_real_draws_alone_catch_an_eps_that_is_two_percent_off(mechanism: Any) -> None:
     found = privacy(mechanism, SOUND)
     assert any(each.drawn > each.stated for each in found.exposures)
     assert all(each.drawn <= each.report for each in found.exposures), "and they never claim more than the truth"
 
 
-def test_the_whole_audit_names_the_promise_that_a_broken_part_breaks():
+def test_the_whole_audit_names_the_promise_that_a_broken_part_breaks() -> None:
     terms = pdqs.presets.fairquery(query=pdqs.Count(), budget=1.0)
     assert pdqs.audit(terms, owners=10, effort="quick").kept
     report = pdqs.audit(terms, owners=10, effort="quick", mechanism=broken.BONUS_FOR_THE_COIN)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from html import escape
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,23 +15,24 @@ import pdqs
 from pdqs.auditing.certificate import certificate_html
 from pdqs.auditing.report import claims, comparison
 from pdqs.cli import main
+from pdqs.rounds.terms import Terms
 
 AGES = pdqs.Domain.grid(14, 61, 1)
 
 
 @pytest.fixture(scope="module")
-def gpqm():
+def gpqm() -> Any:
     return pdqs.audit(
         pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=5.0), owners=12, effort="quick", name="gpqm <linear>"
     )
 
 
 @pytest.fixture(scope="module")
-def fairquery():
+def fairquery() -> Any:
     return pdqs.audit(pdqs.presets.fairquery(query=pdqs.Count(), budget=1.0), owners=10, effort="quick")
 
 
-def test_terms_claim_what_the_theory_and_the_paper_claim_for_them():
+def test_terms_claim_what_the_theory_and_the_paper_claim_for_them() -> None:
     paper = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=1.0)
     npqm = pdqs.presets.npqm(query=pdqs.Count(), budget=1.0, rule=pdqs.rules.Linear())
     ours = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
@@ -39,26 +42,26 @@ def test_terms_claim_what_the_theory_and_the_paper_claim_for_them():
     assert all(claims(terms).truthful and claims(terms).private for terms in (paper, npqm, ours, bare))
 
 
-def test_an_open_curve_that_overspends_breaks_no_promise_of_its_own():
+def test_an_open_curve_that_overspends_breaks_no_promise_of_its_own() -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=0.5, rule="linear", clearing="open")
     report = pdqs.audit(terms, owners=10, effort="quick")
     assert report.kept
     assert {promise.code: promise.verdict for promise in report.promises}["BF"] == "not promised"
 
 
-def test_the_papers_gpqm_breaks_truthfulness_and_privacy_and_keeps_its_budget_on_average(gpqm):
+def test_the_papers_gpqm_breaks_truthfulness_and_privacy_and_keeps_its_budget_on_average(gpqm: Any) -> None:
     verdicts = {promise.code: promise.verdict for promise in gpqm.promises}
     assert verdicts == {"IC": "BROKEN", "IR": "kept", "BF": "on average", "LDP": "BROKEN"}
     assert "owner 4 of 5" in repr(gpqm) or "owner 5 of 5" in repr(gpqm)
 
 
-def test_a_leak_is_found_even_where_the_terms_own_budget_buys_nothing():
+def test_a_leak_is_found_even_where_the_terms_own_budget_buys_nothing() -> None:
     terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=0.001)
     report = pdqs.audit(terms, owners=8, effort="quick")
     assert "LDP" in {promise.code for promise in report.broken}
 
 
-def test_the_same_seed_gives_the_same_report(gpqm):
+def test_the_same_seed_gives_the_same_report(gpqm: Any) -> None:
     again = pdqs.audit(
         pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=5.0), owners=12, effort="quick", name="gpqm <linear>"
     )
@@ -69,14 +72,14 @@ def test_the_same_seed_gives_the_same_report(gpqm):
     assert first == second
 
 
-def test_a_comparison_has_a_row_for_each_mechanism_and_a_verdict_for_each_promise(gpqm, fairquery):
+def test_a_comparison_has_a_row_for_each_mechanism_and_a_verdict_for_each_promise(gpqm: Any, fairquery: Any) -> None:
     head, first, second = comparison([gpqm, fairquery]).splitlines()
     assert head.split() == ["mechanism", "IC", "IR", "BF", "LDP"]
     assert [first.count(word) for word in ("BROKEN", "on average", "kept")] == [2, 1, 1]
     assert second.count("kept") == 4
 
 
-def test_json_holds_every_figure_and_says_infinite_in_words(gpqm):
+def test_json_holds_every_figure_and_says_infinite_in_words(gpqm: Any) -> None:
     found = json.loads(gpqm.to_json())
     assert found["kept"] is False
     assert found["privacy"]["exposures"][0]["joint"] == "infinite"
@@ -85,7 +88,7 @@ def test_json_holds_every_figure_and_says_infinite_in_words(gpqm):
     assert found["command"]
 
 
-def test_a_certificate_is_one_page_that_needs_nothing_from_elsewhere(gpqm):
+def test_a_certificate_is_one_page_that_needs_nothing_from_elsewhere(gpqm: Any) -> None:
     page = certificate_html(gpqm)
     assert page.count("<svg") == 4, "three pictures and the seal"
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", page))
@@ -100,7 +103,7 @@ def test_a_certificate_is_one_page_that_needs_nothing_from_elsewhere(gpqm):
     assert gpqm.terms.hash in page
 
 
-def test_a_certificate_of_a_kept_promise_does_not_cry_wolf(fairquery):
+def test_a_certificate_of_a_kept_promise_does_not_cry_wolf(fairquery: Any) -> None:
     page = certificate_html(fairquery)
     assert "Every promise kept" in page
     assert "See it for yourself" not in page
@@ -122,11 +125,11 @@ def test_a_certificate_of_a_kept_promise_does_not_cry_wolf(fairquery):
     ],
     ids=["sound", "logarithmic", "quantile", "priors"],
 )
-def test_terms_read_back_from_their_canonical_form_are_the_same_terms(terms):
+def test_terms_read_back_from_their_canonical_form_are_the_same_terms(terms: Terms) -> None:
     assert pdqs.Terms.read(terms.canonical()).hash == terms.hash
 
 
-def audited(capsys, *words):
+def audited(capsys: pytest.CaptureFixture[str], *words: Any) -> Any:
     code = 0
     try:
         main(["audit", *map(str, words)])
@@ -136,7 +139,9 @@ def audited(capsys, *words):
     return code, printed.out, printed.err
 
 
-def test_the_command_ends_with_1_when_a_promise_is_broken_and_0_when_all_are_kept(capsys):
+def test_the_command_ends_with_1_when_a_promise_is_broken_and_0_when_all_are_kept(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     small = ("--owners", 10, "--effort", "quick")
     code, out, _ = audited(capsys, "gpqm-linear", *small)
     assert code == 1
@@ -146,7 +151,9 @@ def test_the_command_ends_with_1_when_a_promise_is_broken_and_0_when_all_are_kep
     assert json.loads(out)["command"] == "pdqs audit fairquery --owners 10 --seed 0 --effort quick"
 
 
-def test_the_command_audits_a_file_of_terms_and_writes_its_certificate(capsys, tmp_path):
+def test_the_command_audits_a_file_of_terms_and_writes_its_certificate(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     terms, page = tmp_path / "terms.json", tmp_path / "page.html"
     terms.write_text(pdqs.presets.fairquery(query=pdqs.Median(AGES), budget=1.0).canonical())
     code, out, _ = audited(capsys, terms, "--owners", 10, "--effort", "quick", "--certificate", page)
@@ -170,7 +177,9 @@ def test_the_command_audits_a_file_of_terms_and_writes_its_certificate(capsys, t
         (("--all", "--certificate", "page.html"), "a certificate is for one mechanism"),
     ],
 )
-def test_a_bad_request_gets_one_sentence_and_code_2(words, sentence, capsys, tmp_path, monkeypatch):
+def test_a_bad_request_gets_one_sentence_and_code_2(
+    words: list[int], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = audited(capsys, *words)
     assert code == 2
@@ -190,7 +199,9 @@ def test_a_bad_request_gets_one_sentence_and_code_2(words, sentence, capsys, tmp
         ('{"query": "count", "budget": 1, "rule": {"is": "npqm"}}', "unknown rule 'npqm'"),
     ],
 )
-def test_a_bad_file_of_terms_is_refused_by_name(text, sentence, capsys, tmp_path):
+def test_a_bad_file_of_terms_is_refused_by_name(
+    text: str, sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     path = tmp_path / "bad.json"
     path.write_text(text)
     code, _, err = audited(capsys, path)
@@ -199,7 +210,7 @@ def test_a_bad_file_of_terms_is_refused_by_name(text, sentence, capsys, tmp_path
     assert sentence in err
 
 
-def test_options_do_not_quietly_change_a_file_of_terms(capsys, tmp_path):
+def test_options_do_not_quietly_change_a_file_of_terms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "terms.json"
     path.write_text('{"query": "count", "budget": 1}')
     code, _, err = audited(capsys, path, "--contract", "on-selection")

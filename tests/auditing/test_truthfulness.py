@@ -32,7 +32,7 @@ def load(q: float) -> float:
     return q * np.log((1 + q) / (1 - q))
 
 
-def test_the_five_owner_example_is_found_with_the_gain_that_quadrature_gives():
+def test_the_five_owner_example_is_found_with_the_gain_that_quadrature_gives() -> None:
     found = examine(SHIPPED, GPQM, [(five_owners(GPQM), np.arange(5))])
     assert found.worst.owner == 3
     assert found.worst.lie == pytest.approx(0.3)
@@ -41,7 +41,7 @@ def test_the_five_owner_example_is_found_with_the_gain_that_quadrature_gives():
     assert found.example.gain_micros / 1e6 == pytest.approx(payment - 0.4 * load(0.71), abs=2e-6)
 
 
-def test_of_two_hundred_owners_under_the_papers_stop_forty_six_gain_by_lying():
+def test_of_two_hundred_owners_under_the_papers_stop_forty_six_gain_by_lying() -> None:
     found = examine(SHIPPED, GPQM, [(evenly_spread(GPQM, 200, 20.0), np.arange(200))])
     assert (found.gainers, found.owners) == (46, 200)
     assert found.worst.price == pytest.approx(0.1075)
@@ -50,7 +50,7 @@ def test_of_two_hundred_owners_under_the_papers_stop_forty_six_gain_by_lying():
 
 
 @pytest.mark.parametrize("owner", [0, 2, 4])
-def test_no_lie_on_a_fine_grid_beats_the_one_that_the_search_finds(owner):
+def test_no_lie_on_a_fine_grid_beats_the_one_that_the_search_finds(owner: int) -> None:
     market = Market(name="six", bids=np.array([0.12, 0.2, 0.31, 0.32, 0.47, 0.8]), budget=2.0)
     case = Case(SHIPPED, market, owner, GPQM)
     best = case.best().gain_micros
@@ -59,7 +59,7 @@ def test_no_lie_on_a_fine_grid_beats_the_one_that_the_search_finds(owner):
 
 
 @pytest.mark.parametrize("name", SOUND_ONES)
-def test_no_misreport_under_sound_terms_gains_more_than_one_micro_unit(name, rng):
+def test_no_misreport_under_sound_terms_gains_more_than_one_micro_unit(name: str, rng: np.random.Generator) -> None:
     terms = SOUND_ONES[name]
     tried = []
     for shape, purse in zip(SHAPES, ("starving", "poor", "tight", "fair", "slack"), strict=True):
@@ -71,7 +71,7 @@ def test_no_misreport_under_sound_terms_gains_more_than_one_micro_unit(name, rng
     assert found.misreports > 250
 
 
-def test_asking_after_one_owner_gives_what_clearing_everyone_gives(rng):
+def test_asking_after_one_owner_gives_what_clearing_everyone_gives(rng: np.random.Generator) -> None:
     terms = dataclasses.replace(SOUND_ONES["sound"], budget=6.0)
     for n in (2, 7, 60):
         bids = rng.random(n)
@@ -79,7 +79,7 @@ def test_asking_after_one_owner_gives_what_clearing_everyone_gives(rng):
             assert SHIPPED.deal(bids, int(owner), terms) == SHIPPED.deal_in_full(bids, int(owner), terms)
 
 
-def test_the_profile_of_a_tempted_owner_peaks_at_her_lie():
+def test_the_profile_of_a_tempted_owner_peaks_at_her_lie() -> None:
     found = examine(SHIPPED, GPQM, [(five_owners(GPQM), np.arange(5))])
     profile = found.profile
     assert profile.price == 0.4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,16 +12,17 @@ from pdqs.auditing.false_names import examine as examine_names
 from pdqs.auditing.markets import evenly_spread
 from pdqs.auditing.mechanism import SHIPPED
 from pdqs.auditing.poisoning import examine as examine_poisoning
+from pdqs.model.arrays import Floats
 
 SOUND = pdqs.presets.sound(query=pdqs.Count(), budget=5.0)
 MARKET = evenly_spread(SOUND, 50, 5.0)
 
 
-def test_a_truthful_mechanism_is_not_false_name_proof_and_the_gain_is_what_two_deals_bring():
+def test_a_truthful_mechanism_is_not_false_name_proof_and_the_gain_is_what_two_deals_bring() -> None:
     found = examine_names(SHIPPED, SOUND, MARKET, np.array([0]), 2)
     price = MARKET.bids[0]
 
-    def kept(bids, rows):
+    def kept(bids: Floats, rows: Any) -> Any:
         offers = pdqs.clear(bids, SOUND)
         eps = np.log((1 + offers.q[rows]) / (1 - offers.q[rows]))
         return float((offers.payment[rows] - price * eps).sum())
@@ -29,12 +32,12 @@ def test_a_truthful_mechanism_is_not_false_name_proof_and_the_gain_is_what_two_d
     assert found.most_micros > 0
 
 
-def test_an_owner_too_dear_to_be_bought_gains_nothing_by_more_names():
+def test_an_owner_too_dear_to_be_bought_gains_nothing_by_more_names() -> None:
     found = examine_names(SHIPPED, SOUND, MARKET, np.array([49]), 2)
     assert found.most_micros <= 2.0, "two payments, each rounded up"
 
 
-def test_liars_move_a_weighted_count_by_what_their_weights_allow(rng):
+def test_liars_move_a_weighted_count_by_what_their_weights_allow(rng: np.random.Generator) -> None:
     found = examine_poisoning(SHIPPED, SOUND, MARKET, 200, rng)
     assert [each.liars for each in found] == [1, 1, 2]
     q = np.sort(pdqs.clear(MARKET.bids, SOUND).q)[::-1]
@@ -45,13 +48,13 @@ def test_liars_move_a_weighted_count_by_what_their_weights_allow(rng):
         assert 0 < each.half_width < 50
 
 
-def test_with_the_unbiased_estimate_the_least_bought_pull_the_hardest(rng):
+def test_with_the_unbiased_estimate_the_least_bought_pull_the_hardest(rng: np.random.Generator) -> None:
     terms = pdqs.presets.robust(query=pdqs.Count(), budget=5.0)
     found = examine_poisoning(SHIPPED, terms, MARKET, 60, rng)
     assert {each.attack for each in found} <= {"the least bought lie", "liars bid highest"}
 
 
-def test_more_liars_move_the_answer_further(rng):
+def test_more_liars_move_the_answer_further(rng: np.random.Generator) -> None:
     market = evenly_spread(SOUND, 100, 10.0)
     shifts = [abs(each.shift) for each in examine_poisoning(SHIPPED, SOUND, market, 40, rng)]
     assert shifts == sorted(shifts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,10 +13,12 @@ import pdqs
 from pdqs.clearing import summaries
 from pdqs.clearing.ladder import apply, calibrate, ladder_of, summarise
 from pdqs.clearing.summaries import BINS, bin_of
+from pdqs.model.arrays import Floats
 from pdqs.pricing.payment import curve
+from pdqs.pricing.rules import Rule
 
 
-def terms_of(budget: float, **more) -> pdqs.Terms:
+def terms_of(budget: float, **more: Any) -> pdqs.Terms:
     return pdqs.Terms(query=pdqs.Count(), budget=budget, **more)
 
 
@@ -42,7 +46,7 @@ def rung_by_the_book(i: int, bids: np.ndarray, terms: pdqs.Terms) -> int:
     budget=st.floats(0.0, 8.0),
     rule=st.sampled_from(["optimal", "robust", "linear", "step"]),
 )
-def test_every_rung_is_the_one_of_the_definition(bids, budget, rule):
+def test_every_rung_is_the_one_of_the_definition(bids: Floats, budget: float, rule: Rule) -> None:
     terms = terms_of(budget, rule=rule)
     bids = np.array(bids)
     calibration = calibrate(summarise(bids, 0.0, 1.0), terms)
@@ -50,7 +54,7 @@ def test_every_rung_is_the_one_of_the_definition(bids, budget, rule):
     assert rungs.tolist() == [rung_by_the_book(i, bids, terms) for i in range(bids.size)]
 
 
-def test_asking_after_one_owner_gives_the_rung_she_has_in_the_whole_market(rng):
+def test_asking_after_one_owner_gives_the_rung_she_has_in_the_whole_market(rng: np.random.Generator) -> None:
     bids, terms = rng.random(60), terms_of(12.0)
     counted = summarise(bids, 0.0, 1.0)
     everyone = calibrate(counted, terms)
@@ -60,7 +64,7 @@ def test_asking_after_one_owner_gives_the_rung_she_has_in_the_whole_market(rng):
 
 
 @given(st.lists(st.floats(0.0, 1.0), max_size=40), st.lists(st.floats(0.0, 1.0), max_size=40))
-def test_merging_summaries_is_summarising_together(ours, theirs):
+def test_merging_summaries_is_summarising_together(ours: Any, theirs: Any) -> None:
     merged = summarise(np.array(ours), 0.0, 1.0).merged(summarise(np.array(theirs), 0.0, 1.0))
     together = summarise(np.array(ours + theirs), 0.0, 1.0)
     assert merged.charged_bids.tolist() == together.charged_bids.tolist()
@@ -68,7 +72,7 @@ def test_merging_summaries_is_summarising_together(ours, theirs):
 
 
 @pytest.mark.parametrize("cut", [1, 1000, BINS - 1, BINS, BINS + 1])
-def test_merging_across_the_change_of_summary_is_summarising_together(rng, cut):
+def test_merging_across_the_change_of_summary_is_summarising_together(rng: np.random.Generator, cut: Any) -> None:
     bids = rng.random(BINS + 500)
     merged = summarise(bids[:cut], 0.0, 1.0).merged(summarise(bids[cut:], 0.0, 1.0))
     together = summarise(bids, 0.0, 1.0)
@@ -81,7 +85,7 @@ def test_merging_across_the_change_of_summary_is_summarising_together(rng, cut):
     width=st.floats(0.01, 10.0),
     places=st.lists(st.floats(0.0, 1.0) | st.integers(0, BINS).map(lambda i: i / BINS), min_size=1, max_size=50),
 )
-def test_a_bid_stands_at_the_last_edge_not_above_it(low, width, places):
+def test_a_bid_stands_at_the_last_edge_not_above_it(low: float, width: float, places: Any) -> None:
     high = low + width
     bids = np.clip(low + width * np.array(places), low, high)
     edges = summaries._edges(low, high)
@@ -89,7 +93,9 @@ def test_a_bid_stands_at_the_last_edge_not_above_it(low, width, places):
 
 
 @pytest.mark.parametrize("rule", ["optimal", "robust", "linear", "exponential"])
-def test_histogram_clearing_charges_at_most_a_few_parts_in_the_number_of_bins_more(rng, monkeypatch, rule):
+def test_histogram_clearing_charges_at_most_a_few_parts_in_the_number_of_bins_more(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, rule: Rule
+) -> None:
     bids = rng.random(BINS + 1)
     terms = terms_of(0.3 * bids.size, rule=rule)
     coarse = summarise(bids, 0.0, 1.0)
@@ -98,14 +104,16 @@ def test_histogram_clearing_charges_at_most_a_few_parts_in_the_number_of_bins_mo
     scale = ladder_of(0.0, 1.0).scale(int(calibrate(exact, terms).rungs[0]))
     priced = curve(terms.bound_rule, scale, terms.setting)
 
-    def charge(summary):
+    def charge(summary: Any) -> Any:
         return float(np.dot(priced.payment(summary.charged_bids), summary.counts))
 
     assert charge(exact) <= charge(coarse) <= charge(exact) * (1 + 8 / BINS)
 
 
 @pytest.mark.parametrize("rule", ["optimal", "robust", "linear", "exponential"])
-def test_histogram_clearing_is_at_most_two_rungs_below_exact_clearing(rng, monkeypatch, rule):
+def test_histogram_clearing_is_at_most_two_rungs_below_exact_clearing(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, rule: Rule
+) -> None:
     bids = rng.random(BINS + 1)
     terms = terms_of(0.3 * bids.size, rule=rule)
     coarse = calibrate(summarise(bids, 0.0, 1.0), terms)
@@ -116,7 +124,7 @@ def test_histogram_clearing_is_at_most_two_rungs_below_exact_clearing(rng, monke
     assert lost.max() <= 2  # a rung is a ten-thousandth of the scale
 
 
-def test_batches_of_any_size_get_the_same_offers(rng):
+def test_batches_of_any_size_get_the_same_offers(rng: np.random.Generator) -> None:
     bids, terms = rng.random(5000), terms_of(900.0)
     calibration = calibrate(summarise(bids, 0.0, 1.0), terms)
     whole = apply(bids, calibration, terms)
@@ -126,7 +134,7 @@ def test_batches_of_any_size_get_the_same_offers(rng):
         assert np.array_equal(np.concatenate([piece.payment_micros for piece in pieces]), whole.payment_micros)
 
 
-def test_the_order_of_bids_does_not_matter(rng):
+def test_the_order_of_bids_does_not_matter(rng: np.random.Generator) -> None:
     bids, terms = rng.random(3000), terms_of(500.0)
     shuffle = rng.permutation(bids.size)
     assert np.array_equal(
@@ -134,7 +142,7 @@ def test_the_order_of_bids_does_not_matter(rng):
     )
 
 
-def test_threads_do_not_change_offers(rng):
+def test_threads_do_not_change_offers(rng: np.random.Generator) -> None:
     bids, terms = rng.random(700_000), terms_of(100_000.0)
     calibration = calibrate(summarise(bids, 0.0, 1.0), terms)
     whole = apply(bids, calibration, terms)
@@ -144,12 +152,12 @@ def test_threads_do_not_change_offers(rng):
 
 
 @pytest.mark.parametrize(("owners", "share"), [(100, 0.96), (1000, 0.99), (10_000, 0.999)])
-def test_nearly_all_of_the_budget_is_spent(rng, owners, share):
+def test_nearly_all_of_the_budget_is_spent(rng: np.random.Generator, owners: int, share: float) -> None:
     spent = np.mean([pdqs.clear(rng.random(owners), terms_of(0.3 * owners)).spent for _ in range(3)])
     assert share * 0.3 * owners <= spent <= 0.3 * owners
 
 
-def test_a_narrow_bid_range_far_from_zero_is_not_climbed_in_strides(rng):
+def test_a_narrow_bid_range_far_from_zero_is_not_climbed_in_strides(rng: np.random.Generator) -> None:
     bids = 100 + rng.random(2000)
     terms = terms_of(200_000.0, bid_range=(100.0, 101.0), rule="linear")
     assert pdqs.clear(bids, terms).spent > 0.98 * 200_000.0
@@ -170,7 +178,7 @@ EVERYONE_ASKED = sorted(name for name, rule in pdqs.rules.NAMED.items() if not i
         ([0.2, 0.7, 0.9], 1e6),
     ],
 )
-def test_ties_empty_and_endless_budgets_are_ordinary(rule, bids, budget):
+def test_ties_empty_and_endless_budgets_are_ordinary(rule: Any, bids: Any, budget: Any) -> None:
     offers = pdqs.clear(bids, terms_of(budget, rule=rule))
     assert offers.spent <= budget
     if budget == 0:
@@ -179,6 +187,6 @@ def test_ties_empty_and_endless_budgets_are_ordinary(rule, bids, budget):
         assert offers.q == pytest.approx(np.full(3, terms_of(1.0).q_max), abs=1e-9)
 
 
-def test_payments_too_large_to_add_up_are_refused():
+def test_payments_too_large_to_add_up_are_refused() -> None:
     with pytest.raises(pdqs.PdqsError, match="too large"):
         terms_of(1.0, bid_range=(0.0, 1e12))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pdqs.model.arrays import Floats
+from typing import Any
+
 import math
 from dataclasses import replace
 from unittest import mock
@@ -39,7 +42,7 @@ SIZES = [2, 3, 5, 48]
 
 
 def market_of(
-    budget: float, *, cap: float = 2.0, k: int = 2, span=(0.0, 1.0), prior=None, bits: int = 32, flat: bool = False
+    budget: float, *, cap: float = 2.0, k: int = 2, span: Any=(0.0, 1.0), prior: Any=None, bits: int = 32, flat: bool = False
 ) -> LotteryMarket:
     setting = Setting(low=span[0], high=span[1], domain_size=k, q_max=cap_q(cap, k))
     rule = Flat(setting=setting) if flat else Lottery(prior=prior, setting=setting)
@@ -47,7 +50,7 @@ def market_of(
 
 
 @st.composite
-def markets(draw, bits=32, caps=CAPS):
+def markets(draw: Any, bits: Any=32, caps: Any=CAPS) -> Any:
     """Any market of a few owners: range, cap, domain size, prior or flat chance, budget from nothing to plenty."""
     span = draw(st.sampled_from(RANGES))
     prior = draw(st.sampled_from([None, None, TruncatedNormal(span[0] + 0.3, 0.4, *span)]))
@@ -63,18 +66,18 @@ def markets(draw, bits=32, caps=CAPS):
     ), n
 
 
-def bids_within(market: LotteryMarket, n: int):
+def bids_within(market: LotteryMarket, n: int) -> Any:
     low, high = market.form.setting.low, market.form.setting.high
     middle = low + 0.25 * (high - low)
     return st.lists(st.floats(low, high) | st.sampled_from([low, middle, high]), min_size=n, max_size=n)
 
 
-def words_within(market: LotteryMarket, n: int):
+def words_within(market: LotteryMarket, n: int) -> Any:
     top = market.words - 1
     return st.lists(st.integers(0, top) | st.sampled_from([0, 1, top // 2, top]), min_size=n, max_size=n)
 
 
-def cleared(bids, words, market: LotteryMarket) -> LotteryResult:
+def cleared(bids: Any, words: Any, market: LotteryMarket) -> LotteryResult:
     return clear_by_lottery(np.array(bids, dtype=np.float64), np.array(words, dtype=np.uint32), market)
 
 
@@ -84,7 +87,7 @@ def utility_micros(found: LotteryResult, i: int, price: float, market: LotteryMa
     return float(found.price_micros[i]) - price * load * 1e6
 
 
-def best_gain_micros(bids, words, i, lies, market, clear=cleared) -> float:
+def best_gain_micros(bids: Floats, words: list[int], i: int, lies: Any, market: Any, clear: Any=cleared) -> float:
     honest = utility_micros(clear(bids, words, market), i, bids[i], market)
     gains = []
     for lie in lies:
@@ -93,18 +96,18 @@ def best_gain_micros(bids, words, i, lies, market, clear=cleared) -> float:
     return max(gains)
 
 
-def most_gain_micros(market, price) -> float:
+def most_gain_micros(market: Any, price: float) -> float:
     """Nothing at q*; beyond it what rounding gives."""
     return 1e-6 if market.form.plain else misreport_micros(price, market.form.setting)
 
 
-def tempting_lies(bids, market) -> list[float]:
+def tempting_lies(bids: Floats, market: Any) -> list[float]:
     """The ends, the others' bids, and a grid."""
     low, high = market.form.setting.low, market.form.setting.high
     return [low, high, *bids, *np.linspace(low, high, 9).tolist()]
 
 
-def frequency(bids, words, i, market) -> int:
+def frequency(bids: Any, words: Any, i: Any, market: Any) -> int:
     """At how many of her words owner i is asked, everyone else as they are."""
     asked = 0
     for own in range(market.words):
@@ -117,7 +120,7 @@ def frequency(bids, words, i, market) -> int:
 
 @settings(max_examples=20)
 @given(markets(), st.data())
-def test_no_owner_gains_by_misreporting_her_price_whatever_the_draw(case, data):
+def test_no_owner_gains_by_misreporting_her_price_whatever_the_draw(case: Any, data: st.DataObject) -> None:
     market, n = case
     bids, words = data.draw(bids_within(market, n)), data.draw(words_within(market, n))
     lies = tempting_lies(bids, market) + data.draw(bids_within(market, 2))
@@ -127,7 +130,7 @@ def test_no_owner_gains_by_misreporting_her_price_whatever_the_draw(case, data):
 
 @settings(max_examples=25)
 @given(markets(), st.data())
-def test_every_owner_asked_is_paid_her_price_and_the_budget_holds(case, data):
+def test_every_owner_asked_is_paid_her_price_and_the_budget_holds(case: Any, data: st.DataObject) -> None:
     market, n = case
     bids, words = data.draw(bids_within(market, n)), data.draw(words_within(market, n))
     found = cleared(bids, words, market)
@@ -141,7 +144,7 @@ def test_every_owner_asked_is_paid_her_price_and_the_budget_holds(case, data):
 
 @settings(max_examples=12)
 @given(markets(bits=5), st.data())
-def test_the_chance_is_the_frequency_over_her_own_draws(case, data):
+def test_the_chance_is_the_frequency_over_her_own_draws(case: Any, data: st.DataObject) -> None:
     market, n = with_coarse_ladder(case[0]), case[1]
     bids, words = data.draw(bids_within(market, n)), data.draw(words_within(market, n))
     found = cleared(bids, words, market)
@@ -150,7 +153,7 @@ def test_the_chance_is_the_frequency_over_her_own_draws(case, data):
 
 @settings(max_examples=20)
 @given(markets(), st.data())
-def test_the_chance_of_an_owner_does_not_read_her_own_draw(case, data):
+def test_the_chance_of_an_owner_does_not_read_her_own_draw(case: Any, data: st.DataObject) -> None:
     market, n = case
     bids, words = data.draw(bids_within(market, n)), data.draw(words_within(market, n))
     others = [data.draw(words_within(market, 1))[0], *words[1:]]
@@ -166,23 +169,23 @@ def with_coarse_ladder(market: LotteryMarket) -> LotteryMarket:
     return market
 
 
-def plain_by_the_book(bids, words, market):
+def plain_by_the_book(bids: Floats, words: list[int], market: Any) -> Any:
     """THEORY section 9, plain case, lo = 0 and uniform phi = 2b: every rung tried, prices searched for one by one."""
     load, m1, beta = market.form.best.load, market.form.best.m1, market.budget_micros
     price = [math.ceil(b * load * 1e6 - 1e-9) for b in bids]
     top = min(math.ceil(load * 1e6 * market.form.setting.high - 1e-9), beta)
     rungs = range(market.ladder.lowest, market.ladder.highest + 1)
 
-    def asked_words(c, g):
+    def asked_words(c: Any, g: Any) -> Any:
         scale = market.form.setting.high * 2.0 ** (g / 6)
         rho = 1.0 if c == 0 else min(1.0, math.sqrt(m1 * scale / (2 * c / (load * 1e6))))
         return math.floor(rho * market.words)
 
-    def offered(k, g):
+    def offered(k: int, g: Any) -> Any:
         scale = market.form.setting.high * 2.0 ** (g / 6)
         return min(top, math.floor(1e-9 + load * 1e6 * m1 * scale / (2 * ((k + 1) / market.words) ** 2)))
 
-    def charged(j, g):
+    def charged(j: int, g: Any) -> Any:
         return offered(words[j], g) if price[j] <= beta and words[j] < asked_words(price[j], g) else 0
 
     found = []
@@ -202,7 +205,7 @@ def plain_by_the_book(bids, words, market):
     budget=st.floats(0.0, 8.0),
     cap=st.sampled_from([0.5, 1.0, 2.0]),
 )
-def test_chances_and_prices_are_those_of_the_definition(bids, words, budget, cap):
+def test_chances_and_prices_are_those_of_the_definition(bids: Floats, words: list[int], budget: float, cap: float) -> None:
     market = with_coarse_ladder(market_of(budget, cap=cap))
     words = words[: len(bids)]
     found = cleared(bids, words, market)
@@ -213,7 +216,7 @@ def test_chances_and_prices_are_those_of_the_definition(bids, words, budget, cap
 
 @pytest.mark.parametrize("flat", [False, True])
 @pytest.mark.parametrize("span", RANGES)
-def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(rng, span, flat):
+def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(rng: np.random.Generator, span: Any, flat: Any) -> None:
     """To the micro-unit, at words where the formula lands next to a whole price too: few words, many scales."""
     for bits, budget, normal in ((32, 50.0, False), (6, 1.995, False), (48, 50.0, not flat), (10, 1.995, not flat)):
         prior = TruncatedNormal(span[0] + 0.3, 0.4, *span) if normal else None
@@ -222,7 +225,7 @@ def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(rng, span, flat
         rungs = rng.integers(market.ladder.highest - 90_000, market.ladder.highest + 1, 4000)
         found = market.posted(words, rungs)
 
-        def asked(prices, words=words, rungs=rungs, market=market):
+        def asked(prices: Any, words: list[int]=words, rungs: Any=rungs, market: Any=market) -> Any:
             return market.count(market.phi_of_reserves(prices), rungs) > words
 
         somebody = asked(np.full(4000, market.cheapest))
@@ -233,7 +236,7 @@ def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(rng, span, flat
         assert not asked(np.minimum(found + 1, market.dearest))[somebody & (found < market.dearest)].any()
 
 
-def full_payment(bid, word, scale, market) -> float:
+def full_payment(bid: Any, word: Any, scale: Any, market: Any) -> float:
     """P(b, k; s) = b l(q(b)) + integral_b^t l(q), by quadrature, for uniform phi = 2b; 0 if she is not asked."""
     form = market.form
     share = (word + 1) / market.words
@@ -241,14 +244,14 @@ def full_payment(bid, word, scale, market) -> float:
     if bid > top:
         return 0.0
 
-    def load(x):
+    def load(x: float) -> Any:
         return float(form.setting.load(form.q(np.array([x]), scale))[0])
 
     bends = [x for x in (form.full.full_at * scale / 2, form.best.m1 * scale / 2) if bid < x < top]
     return bid * load(bid) + quad(load, bid, top, points=bends or None, limit=200)[0]
 
 
-def test_prices_beyond_q_star_are_those_of_the_definition(rng):
+def test_prices_beyond_q_star_are_those_of_the_definition(rng: np.random.Generator) -> None:
     for budget, cap in ((6.0, 4.0), (9.0, 8.0), (14.0, 4.0)):
         market = with_coarse_ladder(market_of(budget, cap=cap))
         bids, words = rng.random(3).round(3).tolist(), rng.integers(0, 2**32, 3).tolist()
@@ -269,7 +272,7 @@ def test_prices_beyond_q_star_are_those_of_the_definition(rng):
 # --- negative controls: each broken form must be caught by the same tests -------------------------------------------
 
 
-def worst_gain(clear, rng, rounds=4) -> float:
+def worst_gain(clear: Any, rng: np.random.Generator, rounds: int=4) -> float:
     """The most that anyone gains in some seeded markets."""
     worst = 0.0
     for _ in range(rounds):
@@ -278,7 +281,7 @@ def worst_gain(clear, rng, rounds=4) -> float:
     return worst
 
 
-def with_own_bid(bids, words, market) -> LotteryResult:
+def with_own_bid(bids: Any, words: Any, market: Any) -> LotteryResult:
     """Broken: the price is that of the owner's own rung, which reads her bid."""
     found, setting = cleared(bids, words, market), market.form.setting
     bids, words = np.array(bids), np.array(words, dtype=np.int64)
@@ -295,27 +298,27 @@ def with_own_bid(bids, words, market) -> LotteryResult:
     return replace(found, price_micros=prices)
 
 
-def paid_to_the_top(bids, words, market) -> LotteryResult:
+def paid_to_the_top(bids: Floats, words: list[int], market: Any) -> LotteryResult:
     """Broken: the integral of the payment runs to hi, as if every draw were asked at every bid."""
     found = cleared(bids, words, market)
     return replace(found, price_micros=np.where(found.asked, market.dearest, 0))
 
 
-def draws_from_bids(bids, _words, market) -> LotteryResult:
+def draws_from_bids(bids: Floats, _words: Any, market: Any) -> LotteryResult:
     """Broken: the draw is a hash of the bid."""
     return cleared(bids, [int(b * 1e9) * 2654435761 % 2**32 for b in bids], market)
 
 
 @pytest.mark.parametrize("broken", [with_own_bid, paid_to_the_top, draws_from_bids])
-def test_a_broken_lottery_is_caught_as_untruthful(rng, broken):
+def test_a_broken_lottery_is_caught_as_untruthful(rng: np.random.Generator, broken: Any) -> None:
     assert worst_gain(broken, rng) > 1000.0
 
 
-def test_the_true_lottery_passes_the_search_that_catches_the_broken(rng):
+def test_the_true_lottery_passes_the_search_that_catches_the_broken(rng: np.random.Generator) -> None:
     assert worst_gain(cleared, rng, rounds=2) <= 1e-6
 
 
-def test_a_chance_rounded_up_is_caught():
+def test_a_chance_rounded_up_is_caught() -> None:
     market = market_of(1.0, bits=6)
     bids, words = [0.31, 0.47, 0.83], [40, 20, 9]
     true = cleared(bids, words, market)
@@ -327,7 +330,7 @@ def test_a_chance_rounded_up_is_caught():
 
 
 @pytest.mark.parametrize("span", [(2.0, 3.0), (100.0, 101.0)])
-def test_bids_at_a_low_end_above_nothing_are_not_all_asked(rng, span):
+def test_bids_at_a_low_end_above_nothing_are_not_all_asked(rng: np.random.Generator, span: Any) -> None:
     words = rng.integers(0, 2**32, 300)
     market = market_of(60 * span[0], span=span)
     found = cleared(np.full(300, span[0]), words, market)
@@ -335,26 +338,26 @@ def test_bids_at_a_low_end_above_nothing_are_not_all_asked(rng, span):
     assert found.price_micros.sum() >= 0.9 * market.budget_micros
 
 
-def test_bids_equal_to_the_top_can_be_asked(rng):
+def test_bids_equal_to_the_top_can_be_asked(rng: np.random.Generator) -> None:
     found = cleared(np.ones(100), rng.integers(0, 2**32, 100), market_of(40.0))
     assert 15 <= found.asked.sum() <= 20
     assert (found.chance_words > 0).all()
 
 
-def test_equal_bids_are_told_apart_by_their_draws(rng):
+def test_equal_bids_are_told_apart_by_their_draws(rng: np.random.Generator) -> None:
     market = market_of(20.0)
     found = cleared(np.full(200, 0.3), rng.integers(0, 2**32, 200), market)
     assert 0.9 * market.budget_micros <= found.price_micros.sum() <= market.budget_micros
 
 
-def test_a_budget_below_the_cheapest_price_asks_nobody_and_names_everyone():
+def test_a_budget_below_the_cheapest_price_asks_nobody_and_names_everyone() -> None:
     found = cleared([2.0, 2.5, 3.0], [5, 6, 7], market_of(1.0, span=(2.0, 3.0)))
     assert not found.asked.any()
     assert (found.chance_words == 0).all()
     assert found.beyond_budget.all()
 
 
-def test_owners_dearer_than_the_budget_are_named_and_cost_nobody_a_chance():
+def test_owners_dearer_than_the_budget_are_named_and_cost_nobody_a_chance() -> None:
     market = market_of(1.0)
     found = cleared([0.1, 0.2, 0.9], [2**31, 2**20, 5], market)
     assert found.beyond_budget.tolist() == [False, False, True]
@@ -362,7 +365,7 @@ def test_owners_dearer_than_the_budget_are_named_and_cost_nobody_a_chance():
     assert found.asked[1]
 
 
-def test_posted_prices_are_what_the_asked_are_paid_and_the_others_would_have_taken(rng):
+def test_posted_prices_are_what_the_asked_are_paid_and_the_others_would_have_taken(rng: np.random.Generator) -> None:
     market, bids = market_of(6.0), rng.random(30)
     words = rng.integers(0, 2**32, 30, dtype=np.uint32)
     calibration = calibrate_lottery(summarise_lottery(bids, words, 0.0, 1.0), market)
@@ -371,7 +374,7 @@ def test_posted_prices_are_what_the_asked_are_paid_and_the_others_would_have_tak
     assert (posted[~found.asked] < market.reserve(bids)[~found.asked]).all()
 
 
-def test_draws_that_do_not_fit_the_bids_are_refused():
+def test_draws_that_do_not_fit_the_bids_are_refused() -> None:
     market = market_of(1.0)
     for draws, fault in (
         (np.zeros(3, dtype=np.uint32), "3 draws for 2 bids"),
@@ -389,7 +392,7 @@ def test_draws_that_do_not_fit_the_bids_are_refused():
 
 @settings(max_examples=12)
 @given(markets(caps=[1.0, 2.0, 4.0, 8.0]), st.data())
-def test_the_promises_hold_when_owners_are_counted_in_cells(case, data):
+def test_the_promises_hold_when_owners_are_counted_in_cells(case: Any, data: st.DataObject) -> None:
     """The large market's clearing, forced on a small one."""
     market, n = with_coarse_ladder(case[0]), case[1]
     bids, words = data.draw(bids_within(market, n)), data.draw(words_within(market, n))
@@ -405,7 +408,7 @@ def test_the_promises_hold_when_owners_are_counted_in_cells(case, data):
 
 
 @pytest.mark.parametrize("cap", [2.0, 4.0])
-def test_a_large_market_spends_nearly_all_and_any_split_gives_the_same(rng, cap):
+def test_a_large_market_spends_nearly_all_and_any_split_gives_the_same(rng: np.random.Generator, cap: float) -> None:
     n = EXACT + 20_000
     bids, words, market = rng.random(n), rng.integers(0, 2**32, n, dtype=np.uint32), market_of(0.2 * n, cap=cap)
     whole = clear_by_lottery(bids, words, market)
@@ -419,7 +422,7 @@ def test_a_large_market_spends_nearly_all_and_any_split_gives_the_same(rng, cap)
 
 
 @pytest.mark.parametrize("cap", [2.0, 4.0])
-def test_a_small_market_cleared_in_batches_is_the_same(rng, cap):
+def test_a_small_market_cleared_in_batches_is_the_same(rng: np.random.Generator, cap: float) -> None:
     bids, words, market = rng.random(50), rng.integers(0, 2**32, 50, dtype=np.uint32), market_of(12.0, cap=cap)
     whole = clear_by_lottery(bids, words, market)
     merged = summarise_lottery(bids[20:], words[20:], 0.0, 1.0).merged(
@@ -432,7 +435,7 @@ def test_a_small_market_cleared_in_batches_is_the_same(rng, cap):
 
 
 @given(st.lists(st.floats(2.0, 3.0), min_size=1, max_size=30), st.lists(st.integers(0, 2**32 - 1), min_size=1))
-def test_a_cell_stands_at_or_below_its_owners(bids, words):
+def test_a_cell_stands_at_or_below_its_owners(bids: Any, words: Any) -> None:
     bids, words = np.array(bids), np.array(words, dtype=np.uint32)
     assert (bid_edges(2.0, 3.0)[bid_bin(bids, 2.0, 3.0)] <= bids).all()
     edges = draw_edges(32)[draw_bin(words, 32)]

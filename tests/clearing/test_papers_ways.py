@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdqs
+from pdqs.model.arrays import Floats
 from pdqs.privacy.loss import epsilon
 
 
-def test_the_five_owner_example_of_the_theory():
+def test_the_five_owner_example_of_the_theory() -> None:
     terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=2.3)
     honest = pdqs.clear([0.1, 0.2, 0.3, 0.4, 0.5], terms)
     assert (honest.q > 0).tolist() == [True, True, True, False, False]
@@ -25,7 +27,7 @@ def test_the_five_owner_example_of_the_theory():
 
 
 @given(bids=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=30), budget=st.floats(0.0, 20.0))
-def test_greedy_buys_the_longest_affordable_run_of_the_cheapest(bids, budget):
+def test_greedy_buys_the_longest_affordable_run_of_the_cheapest(bids: Floats, budget: float) -> None:
     terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=budget)
     offers = pdqs.clear(bids, terms)
     everyone = pdqs.clear(bids, pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=1e6))
@@ -41,7 +43,7 @@ def test_greedy_buys_the_longest_affordable_run_of_the_cheapest(bids, budget):
     assert offers.spent_micros <= terms.budget_micros
 
 
-def test_greedy_linear_cannot_spend_more_than_0_409_n():
+def test_greedy_linear_cannot_spend_more_than_0_409_n() -> None:
     typical = (np.arange(20_000) + 0.5) / 20_000
     spent = pdqs.clear(typical, pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=20_000)).spent
     assert spent / 20_000 == pytest.approx(2 - (2 + 4 * np.log(2)) / 3, abs=1e-5)  # 0.409: the mean of 2 b l(1 - b)
@@ -55,7 +57,7 @@ def fairquery_by_the_book(bids: np.ndarray, budget: float) -> tuple[int, float, 
 
 
 @given(st.lists(st.integers(1, 999), min_size=2, max_size=40, unique=True), st.floats(0.01, 10.0))
-def test_fairquery_is_the_appendix(thousandths, budget):
+def test_fairquery_is_the_appendix(thousandths: Any, budget: float) -> None:
     bids = np.array(thousandths) / 1000
     offers = pdqs.clear(bids, pdqs.presets.fairquery(query=pdqs.Count(), budget=budget))
     k, eps, payment = fairquery_by_the_book(bids, budget)
@@ -70,42 +72,42 @@ def test_fairquery_is_the_appendix(thousandths, budget):
     assert (offers.payment_micros >= np.floor(bids * offers.epsilon * 1e6 * (1 - 1e-12)))[bought].all()
 
 
-def test_fairquery_with_no_money_buys_nothing():
+def test_fairquery_with_no_money_buys_nothing() -> None:
     assert pdqs.clear([0.1, 0.5], pdqs.presets.fairquery(query=pdqs.Count(), budget=0.0)).bought == 0
 
 
-def test_fairquerys_epsilon_is_one_over_a_whole_number(rng):
+def test_fairquerys_epsilon_is_one_over_a_whole_number(rng: np.random.Generator) -> None:
     offers = pdqs.clear(rng.random(500), pdqs.presets.fairquery(query=pdqs.Count(), budget=250.0))
     inverse = 1 / offers.epsilon[offers.q > 0][0]
     assert inverse == pytest.approx(round(inverse), rel=1e-5)
 
 
-def test_an_open_curve_buys_everyone_whatever_it_costs():
+def test_an_open_curve_buys_everyone_whatever_it_costs() -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=0.5, rule=pdqs.rules.Linear(), clearing="open")
     offers = pdqs.clear([0.1, 0.2, 0.3], terms)
     assert offers.q == pytest.approx([0.9, 0.8, 0.7], abs=1e-9)
     assert offers.spent > 0.5
 
 
-def test_an_open_curve_may_be_fixed_at_a_scale():
+def test_an_open_curve_may_be_fixed_at_a_scale() -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=0.5, rule="linear", clearing="open", scale=0.25)
     assert (pdqs.clear([0.1, 0.2, 0.3], terms).q > 0).tolist() == [True, True, False]
 
 
-def test_a_rule_that_reads_the_market_is_shown_the_bids():
+def test_a_rule_that_reads_the_market_is_shown_the_bids() -> None:
     @dataclass(frozen=True)
     class Reader:
-        def q(self, bids, scale):
+        def q(self, bids: Floats, scale: float) -> Any:
             return np.where(bids < scale, 0.5, 0.0)
 
-        def read(self, bids):
+        def read(self, bids: Floats) -> Any:
             return pdqs.rules.Step(q_max=float(bids.mean()))
 
     terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=Reader(), clearing="open")
     assert pdqs.clear([0.2, 0.6], terms).q == pytest.approx([0.4, 0.4], abs=1e-9)
 
 
-def test_the_paper_prices_many_values_as_two_but_the_offer_says_the_true_epsilon():
+def test_the_paper_prices_many_values_as_two_but_the_offer_says_the_true_epsilon() -> None:
     ages = pdqs.Domain.grid(14, 61, 1)
     median = pdqs.clear([0.1, 0.5, 0.9], pdqs.presets.gpqm_linear(query=pdqs.Median(ages), budget=9.0))
     count = pdqs.clear([0.1, 0.5, 0.9], pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=9.0))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import pdqs
+from pdqs.model.arrays import Floats
 from pdqs.model.errors import PdqsError
+from pdqs.model.query import Query
+from pdqs.rounds.terms import Terms
 
 POINTS = pdqs.Domain.grid(0, 20, 1)
 
 
-def coverage(terms, owners, draw, truth, *, rounds, seed, level=0.95, markets=20):
+def coverage(
+    terms: Any, owners: Any, draw: Any, truth: Any, *, rounds: Any, seed: Any, level: Any = 0.95, markets: Any = 20
+) -> Any:
     """The share of rounds whose interval holds the truth among these owners."""
     rng = np.random.default_rng(seed)
     held = 0
@@ -24,22 +31,22 @@ def coverage(terms, owners, draw, truth, *, rounds, seed, level=0.95, markets=20
     return held / rounds
 
 
-def ones(share):
+def ones(share: float) -> Any:
     return lambda rng, owners: (rng.random(owners) < share).astype(int)
 
 
-def points(rng, owners):
+def points(rng: np.random.Generator, owners: int) -> Any:
     return rng.binomial(20, 0.3, owners)
 
 
 @pytest.mark.parametrize(("budget", "share"), [(0.1, 0.3), (0.5, 0.05)])
-def test_95_per_cent_intervals_cover_94_to_96_per_cent_of_ten_thousand_rounds(budget, share):
+def test_95_per_cent_intervals_cover_94_to_96_per_cent_of_ten_thousand_rounds(budget: Any, share: Any) -> None:
     """False alarms: 4.6 standard errors of 10^4 rounds is 0.01, so 5e-6."""
     terms = pdqs.Terms(query=pdqs.Count(), budget=budget * 500)
     assert 0.94 <= coverage(terms, 500, ones(share), np.sum, rounds=10_000, seed=1) <= 0.96
 
 
-def test_the_coverage_test_would_notice_intervals_a_tenth_too_short():
+def test_the_coverage_test_would_notice_intervals_a_tenth_too_short() -> None:
     """Negative control: 1.764 standard errors instead of 1.96 is a level of 92.2 %."""
     terms = pdqs.Terms(query=pdqs.Count(), budget=50.0)
     assert coverage(terms, 500, ones(0.3), np.sum, rounds=4000, seed=1, level=0.9223) < 0.94
@@ -55,24 +62,24 @@ def test_the_coverage_test_would_notice_intervals_a_tenth_too_short():
     ],
     ids=["unbiased count", "mean", "unbiased mean", "nearly everything bought"],
 )
-def test_other_intervals_cover_too(terms, draw, truth):
+def test_other_intervals_cover_too(terms: Terms, draw: float, truth: float) -> None:
     """2000 rounds: 4 standard errors are 0.0195, so false alarms are 6e-5."""
     assert coverage(terms, 500, draw, truth, rounds=2000, seed=2) == pytest.approx(0.95, abs=0.0195)
 
 
 @pytest.mark.parametrize("p", [0.25, 0.5, 0.9])
-def test_the_interval_of_a_quantile_covers_at_least_its_level(p):
+def test_the_interval_of_a_quantile_covers_at_least_its_level(p: Any) -> None:
     """On a grid it can only cover more: 600 rounds at 95 % would fall below 0.915 with a chance of 1e-4."""
     terms = pdqs.Terms(query=pdqs.Quantile(POINTS, p), budget=150.0)
 
-    def truth(values):
+    def truth(values: Floats) -> Any:
         return np.sort(values)[int(np.ceil(p * values.size)) - 1]
 
     assert coverage(terms, 500, points, truth, rounds=600, seed=3, markets=6) >= 0.915
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
-def test_a_higher_level_gives_a_wider_interval(level, rng):
+def test_a_higher_level_gives_a_wider_interval(level: float, rng: np.random.Generator) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=100.0)
     offers = pdqs.clear(rng.random(500), terms)
     reports = pdqs.randomise(rng.random(500) < 0.3, offers, rng)
@@ -81,12 +88,14 @@ def test_a_higher_level_gives_a_wider_interval(level, rng):
     assert narrow.value == wide.value
 
 
-def test_with_everyone_telling_the_truth_nearly_always_every_answer_is_nearly_the_truth(rng):
+def test_with_everyone_telling_the_truth_nearly_always_every_answer_is_nearly_the_truth(
+    rng: np.random.Generator,
+) -> None:
     values = rng.binomial(20, 0.3, 2000)
     bids = rng.random(2000)
     rich = {"budget": 50_000.0, "epsilon_max": 12.0}
 
-    def found(query):
+    def found(query: Any) -> Any:
         return pdqs.trade(values, bids, pdqs.Terms(query=query, **rich), rng).answer
 
     assert found(pdqs.Median(POINTS)).value == np.sort(values)[999]
@@ -95,7 +104,7 @@ def test_with_everyone_telling_the_truth_nearly_always_every_answer_is_nearly_th
     assert found(pdqs.Histogram(POINTS)).value == pytest.approx(np.bincount(values, minlength=21), abs=15)
 
 
-def test_the_count_is_kept_possible_and_the_raw_figure_kept_beside_it():
+def test_the_count_is_kept_possible_and_the_raw_figure_kept_beside_it() -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=3.0)
     rng = np.random.default_rng(1)
     answers = [pdqs.trade(np.zeros(100), rng.random(100), terms, rng).answer for _ in range(20)]
@@ -104,7 +113,7 @@ def test_the_count_is_kept_possible_and_the_raw_figure_kept_beside_it():
     assert all(found.value == max(found.raw, 0.0) for found in answers)
 
 
-def test_a_histogram_gives_a_row_for_each_value(rng):
+def test_a_histogram_gives_a_row_for_each_value(rng: np.random.Generator) -> None:
     colours = pdqs.Domain.categories(["red", "green", "blue"])
     values = rng.choice(["red", "green", "blue"], 600, p=[0.6, 0.3, 0.1])
     found = pdqs.trade(values, rng.random(600), pdqs.Terms(query=pdqs.Histogram(colours), budget=400.0), rng).answer
@@ -115,7 +124,7 @@ def test_a_histogram_gives_a_row_for_each_value(rng):
     assert found.value[0] > found.value[2]
 
 
-def test_bids_that_tell_of_values_raise_a_warning_and_others_do_not(rng):
+def test_bids_that_tell_of_values_raise_a_warning_and_others_do_not(rng: np.random.Generator) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=2000.0, rule="robust")
     bids = rng.random(4000)
     ill = (rng.random(4000) < np.where(bids > 0.5, 0.7, 0.1)).astype(int)
@@ -124,13 +133,13 @@ def test_bids_that_tell_of_values_raise_a_warning_and_others_do_not(rng):
     assert not pdqs.trade(well, bids, terms, rng).answer.warnings
 
 
-def test_too_little_bought_is_said(rng):
+def test_too_little_bought_is_said(rng: np.random.Generator) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=0.5)
     found = pdqs.trade(np.ones(20), rng.random(20), terms, rng).answer
     assert any("too little was bought" in note for note in found.warnings)
 
 
-def test_nothing_bought_gives_the_widest_interval_not_a_crash(rng):
+def test_nothing_bought_gives_the_widest_interval_not_a_crash(rng: np.random.Generator) -> None:
     for query in (pdqs.Count(), pdqs.Median(POINTS), pdqs.Mean(POINTS), pdqs.Histogram(POINTS)):
         values = np.ones(5)
         done = pdqs.trade(values, [0.5] * 5, pdqs.Terms(query=query, budget=0.0), rng)
@@ -140,7 +149,7 @@ def test_nothing_bought_gives_the_widest_interval_not_a_crash(rng):
         assert done.payments.total_micros == 0
 
 
-def test_missing_reports_are_left_out_and_said(rng):
+def test_missing_reports_are_left_out_and_said(rng: np.random.Generator) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=300.0)
     offers = pdqs.clear(rng.random(1000), terms)
     reports = pdqs.randomise(rng.random(1000) < 0.4, offers, rng)
@@ -152,12 +161,12 @@ def test_missing_reports_are_left_out_and_said(rng):
     assert some.owners == 1000
 
 
-def test_the_naive_estimator_says_what_it_is(rng):
+def test_the_naive_estimator_says_what_it_is(rng: np.random.Generator) -> None:
     done = pdqs.trade(np.zeros(50), rng.random(50), pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=10.0), rng)
     assert any("naive" in note for note in done.answer.warnings)
 
 
-def test_reports_of_another_market_and_impossible_levels_are_refused(rng):
+def test_reports_of_another_market_and_impossible_levels_are_refused(rng: np.random.Generator) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=10.0)
     offers = pdqs.clear(rng.random(50), terms)
     with pytest.raises(PdqsError, match="49 reports for 50 offers"):
@@ -168,7 +177,7 @@ def test_reports_of_another_market_and_impossible_levels_are_refused(rng):
 
 
 @pytest.mark.parametrize("query", [pdqs.Count(), pdqs.Histogram(POINTS), pdqs.Median(POINTS)])
-def test_answers_show_themselves_in_a_terminal_and_in_a_notebook(query, rng):
+def test_answers_show_themselves_in_a_terminal_and_in_a_notebook(query: Query, rng: np.random.Generator) -> None:
     done = pdqs.trade(np.ones(50), rng.random(50), pdqs.Terms(query=query, budget=10.0), rng)
     for shown in (done, done.answer, done.offers, done.payments):
         assert len(repr(shown).splitlines()) >= 2
@@ -176,7 +185,7 @@ def test_answers_show_themselves_in_a_terminal_and_in_a_notebook(query, rng):
     assert "0.95 interval" in repr(done.answer) or query.kind == "histogram"
 
 
-def test_what_a_page_shows_cannot_be_markup():
+def test_what_a_page_shows_cannot_be_markup() -> None:
     shown = pdqs.present.text.Shown()
     shown.title = lambda: "<script>"
     shown.rows = lambda: [("a & b", "<b>")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from pdqs.model.errors import EstimateError
 Q = 3 / 4
 
 
-def columns(rng, n=600, k=4, share=0.3):
+def columns(rng: np.random.Generator, n: int = 600, k: int = 4, share: float = 0.3) -> Any:
     """A market where the dear hold the high values, with a q that differs from owner to owner."""
     bids = rng.random(n)
     chances = np.floor(np.minimum(1.0, 0.3 / np.sqrt(bids + 1e-3)) * 2**32) / 2**32
@@ -28,7 +29,7 @@ def columns(rng, n=600, k=4, share=0.3):
     return {"bids": bids, "chances": chances, "q": q, "asked": asked, "codes": codes, "arrived": arrived}
 
 
-def strata_of(market):
+def strata_of(market: Any) -> Any:
     return cut(summarise_prices(market["bids"], market["chances"], market["arrived"]))
 
 
@@ -36,7 +37,7 @@ def same(one: ChanceTally, other: ChanceTally) -> bool:
     return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(ChanceTally))
 
 
-def test_any_split_of_the_market_gives_the_same_tally_bit_for_bit(rng):
+def test_any_split_of_the_market_gives_the_same_tally_bit_for_bit(rng: np.random.Generator) -> None:
     market = columns(rng)
     strata = strata_of(market)
     whole = tally_chances(strata, **market, domain_size=4)
@@ -52,7 +53,7 @@ def test_any_split_of_the_market_gives_the_same_tally_bit_for_bit(rng):
     assert not same(merged, parts[0])
 
 
-def test_sums_are_those_of_slow_fractions(rng):
+def test_sums_are_those_of_slow_fractions(rng: np.random.Generator) -> None:
     market = columns(rng, 200)
     strata = strata_of(market)
     found = tally_chances(strata, **market, domain_size=4)
@@ -67,7 +68,7 @@ def test_sums_are_those_of_slow_fractions(rng):
     assert found.steep == tuple((total,) for total in steep)
 
 
-def test_the_smallest_chances_and_q_still_add_up_exactly():
+def test_the_smallest_chances_and_q_still_add_up_exactly() -> None:
     n = 5000
     market = {
         "bids": np.full(n, 0.5),
@@ -81,7 +82,7 @@ def test_the_smallest_chances_and_q_still_add_up_exactly():
 
 
 @pytest.mark.parametrize("statistic", [Shares(4), CumulativeShares(4), NumberMean(np.array([0.0, 1.0, 2.0, 5.0]))])
-def test_the_estimate_is_the_weighted_mean_of_reports_made_right(statistic, rng):
+def test_the_estimate_is_the_weighted_mean_of_reports_made_right(statistic: Any, rng: np.random.Generator) -> None:
     market = columns(rng)
     strata = strata_of(market)
     found = sampled(statistic, tally_chances(strata, **market, domain_size=4))
@@ -96,7 +97,7 @@ def test_the_estimate_is_the_weighted_mean_of_reports_made_right(statistic, rng)
     np.testing.assert_allclose(found.estimate, slow, rtol=1e-6, atol=1e-7)
 
 
-def test_the_response_rate_of_a_stratum_scales_its_weights_to_its_owners(rng):
+def test_the_response_rate_of_a_stratum_scales_its_weights_to_its_owners(rng: np.random.Generator) -> None:
     """N_h = sum 1/r estimates n_h. Over 10 strata: 5 standard errors at this seed."""
     market = columns(rng, 20_000)
     strata = strata_of(market)
@@ -107,7 +108,7 @@ def test_the_response_rate_of_a_stratum_scales_its_weights_to_its_owners(rng):
     assert (without < 0.9 * found.owners).all()
 
 
-def test_the_estimate_is_right_on_average_when_prices_tell_and_plain_averages_are_not():
+def test_the_estimate_is_right_on_average_when_prices_tell_and_plain_averages_are_not() -> None:
     """300 markets: 5 standard errors, so a false alarm in 2 million."""
     rng = np.random.default_rng(5)
     truth, found, plain = [], [], []
@@ -125,7 +126,7 @@ def test_the_estimate_is_right_on_average_when_prices_tell_and_plain_averages_ar
     assert abs(np.mean(np.array(plain) - truth)) > noise  # negative control
 
 
-def test_information_with_equal_weights_is_the_sum_of_squared_q():
+def test_information_with_equal_weights_is_the_sum_of_squared_q() -> None:
     n = 400
     market = {
         "bids": np.full(n, 0.5),
@@ -142,7 +143,9 @@ def test_information_with_equal_weights_is_the_sum_of_squared_q():
 @pytest.mark.parametrize(
     ("column", "value", "words"), [("asked", False, "was not asked"), ("chances", 0.0, "chance of being asked is 0")]
 )
-def test_a_report_that_cannot_be_is_refused_by_row(column, value, words, rng):
+def test_a_report_that_cannot_be_is_refused_by_row(
+    column: str, value: float, words: list[int], rng: np.random.Generator
+) -> None:
     market = columns(rng, 50)
     strata = strata_of(market)
     row = int(np.flatnonzero(market["arrived"])[2])
@@ -151,7 +154,7 @@ def test_a_report_that_cannot_be_is_refused_by_row(column, value, words, rng):
         tally_chances(strata, **market, domain_size=4)
 
 
-def test_no_report_gives_no_rows_and_no_information(rng):
+def test_no_report_gives_no_rows_and_no_information(rng: np.random.Generator) -> None:
     market = columns(rng, 50)
     market["arrived"][:] = False
     tally = tally_chances(strata_of(market), **market, domain_size=4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import t as student_t
@@ -17,7 +19,7 @@ from pdqs.estimate.strata import cut, summarise_prices
 EPSILON = 2.0
 
 
-def tallied(rng, bids, values, k, scale=0.2, missing=0.0):
+def tallied(rng: np.random.Generator, bids: Any, values: Any, k: Any, scale: Any = 0.2, missing: Any = 0.0) -> Any:
     """Owners asked with chance scale/sqrt(bid) report their value at eps = 2."""
     n = bids.size
     chances = np.floor(np.minimum(1.0, scale / np.sqrt(bids)) * 2**32) / 2**32
@@ -30,28 +32,28 @@ def tallied(rng, bids, values, k, scale=0.2, missing=0.0):
     return tally_chances(strata, **market, domain_size=k)
 
 
-def strong(rng, n, share):
+def strong(rng: np.random.Generator, n: int, share: float) -> Any:
     """Owners with the trait ask much more."""
     trait = (rng.random(n) < share).astype(np.int64)
     return trait, np.where(trait == 1, rng.beta(4, 2, n), rng.beta(2, 4, n))
 
 
-def dear_few(rng, n, share):
+def dear_few(rng: np.random.Generator, n: int, share: float) -> Any:
     """A few ask far more than all others, and they hold the trait."""
     trait = (rng.random(n) < share).astype(np.int64)
     return trait, np.where(trait == 1, 0.9 + 0.1 * rng.random(n), 0.002 + 0.01 * rng.beta(2, 6, n))
 
 
-def score(found, gap):
+def score(found: Any, gap: float) -> Any:
     ends = share_intervals(Shares(2), found, 0.95)
     return tuple(float(end[0]) for end in widened(ends.low[1:], ends.high[1:], gap))
 
 
-def score_without_gap_rule(found, _gap):
+def score_without_gap_rule(found: Any, _gap: float) -> Any:
     return score(found, 0.0)
 
 
-def wald(found, _gap):
+def wald(found: Any, _gap: float) -> Any:
     """The estimate and 1.96 standard errors of the reports as they came: no variance when all say the same."""
     mean = float(found.estimate[1])
     q = np.expm1(EPSILON) / (np.exp(EPSILON) + 1)
@@ -60,7 +62,7 @@ def wald(found, _gap):
     return mean - 1.96 * error, mean + 1.96 * error
 
 
-def covered(seed, people, n, share, ends, rounds=300, **more):
+def covered(seed: int, people: Any, n: int, share: float, ends: Any, rounds: int = 300, **more: Any) -> Any:
     rng = np.random.default_rng(seed)
     held = 0
     for _ in range(rounds):
@@ -81,21 +83,21 @@ def covered(seed, people, n, share, ends, rounds=300, **more):
     ],
     ids=["few", "missing", "rare", "a dear few"],
 )
-def test_count_intervals_cover_when_prices_tell(people, n, share, more):
+def test_count_intervals_cover_when_prices_tell(people: Any, n: int, share: float, more: Any) -> None:
     """300 rounds at a true .95: below .90 is 4 standard errors, a false alarm in 10,000 seeds."""
     assert covered(11, people, n, share, score, **more) >= 0.90
 
 
-def test_without_the_gap_rule_a_dear_few_are_missed():
+def test_without_the_gap_rule_a_dear_few_are_missed() -> None:
     assert covered(11, dear_few, 600, 0.08, score_without_gap_rule, scale=0.03) < 0.90
 
 
-def test_walds_interval_misses_rare_shares_and_small_samples():
+def test_walds_interval_misses_rare_shares_and_small_samples() -> None:
     assert covered(11, strong, 60, 0.05, wald, scale=0.15) < 0.90
     assert covered(11, strong, 60, 0.05, score, scale=0.15) >= 0.90
 
 
-def test_the_ends_are_those_of_a_fine_search(rng):
+def test_the_ends_are_those_of_a_fine_search(rng: np.random.Generator) -> None:
     """Every p is tried, with V_h(p), df and the skewness written out from the equations."""
     trait, bids = strong(rng, 500, 0.1)
     found = sampled(Shares(2), tallied(rng, bids, trait, 2))
@@ -121,13 +123,15 @@ def test_the_ends_are_those_of_a_fine_search(rng):
     assert (ends.low[1], ends.high[1]) == pytest.approx((kept[0], kept[-1]), abs=5.1e-4)
 
 
-def test_the_two_cells_of_a_count_mirror_each_other(rng):
+def test_the_two_cells_of_a_count_mirror_each_other(rng: np.random.Generator) -> None:
     trait, bids = strong(rng, 500, 0.3)
     ends = share_intervals(Shares(2), sampled(Shares(2), tallied(rng, bids, trait, 2)), 0.95)
     assert (ends.low[1], ends.high[1]) == pytest.approx((1 - ends.high[0], 1 - ends.low[0]))
 
 
-def test_the_longer_tail_of_a_rare_cell_moves_its_lower_end_only(rng, monkeypatch):
+def test_the_longer_tail_of_a_rare_cell_moves_its_lower_end_only(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Reports of a rare cell fall above their mean further than below it."""
     found = sampled(Shares(6), tallied(rng, rng.random(400), rng.integers(0, 6, 400), 6, scale=0.5))
     leaning = simultaneous(Shares(6), found, 0.95)
@@ -138,11 +142,11 @@ def test_the_longer_tail_of_a_rare_cell_moves_its_lower_end_only(rng, monkeypatc
     np.testing.assert_allclose(leaning.high, even.high)
 
 
-def values_of(rng, trait):
+def values_of(rng: np.random.Generator, trait: Any) -> Any:
     return np.where(trait == 1, rng.binomial(5, 0.8, trait.size), rng.binomial(5, 0.25, trait.size))
 
 
-def test_histogram_cells_cover_apart_and_together():
+def test_histogram_cells_cover_apart_and_together() -> None:
     """150 rounds: pointwise 6 x 150 cells, and all at once at least .89 (3.4 standard errors below .95).
 
     Negative control: the pointwise intervals do not hold all at once that often.
@@ -170,7 +174,7 @@ def test_histogram_cells_cover_apart_and_together():
     assert np.mean(pointwise_together) < 0.89
 
 
-def test_means_and_medians_cover_when_prices_tell():
+def test_means_and_medians_cover_when_prices_tell() -> None:
     """200 rounds each: .885 is 4.2 standard errors below .95. Negative control: intervals at level .6 do not."""
     rng = np.random.default_rng(13)
     numbers = np.arange(6.0)
@@ -191,7 +195,9 @@ def test_means_and_medians_cover_when_prices_tell():
     assert np.mean(held["short mean"]) < 0.885
 
 
-def test_a_mean_of_two_values_has_the_interval_of_the_share(rng, monkeypatch):
+def test_a_mean_of_two_values_has_the_interval_of_the_share(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On {0, 1} the second moment about the middle is known: both forms are one, but for the skewness of shares."""
     monkeypatch.setattr("pdqs.estimate.drawn.MOST_SKEW", 0.0)
     trait, bids = strong(rng, 60, 0.3)
@@ -203,7 +209,7 @@ def test_a_mean_of_two_values_has_the_interval_of_the_share(rng, monkeypatch):
     )
 
 
-def test_a_gap_of_half_the_owners_leaves_a_median_nowhere_to_stop(rng):
+def test_a_gap_of_half_the_owners_leaves_a_median_nowhere_to_stop(rng: np.random.Generator) -> None:
     values = rng.integers(0, 6, 500)
     tally = tallied(rng, rng.random(500), values, 6, scale=1.0)
     found = sampled(CumulativeShares(6), tally)
@@ -214,7 +220,7 @@ def test_a_gap_of_half_the_owners_leaves_a_median_nowhere_to_stop(rng):
     assert narrow.low <= narrow.code <= narrow.high
 
 
-def test_cheats_widen_a_median_too(rng):
+def test_cheats_widen_a_median_too(rng: np.random.Generator) -> None:
     values = rng.integers(0, 6, 2000)
     found = sampled(CumulativeShares(6), tallied(rng, rng.random(2000), values, 6, scale=1.0))
     honest = quantile_interval(found, 0.5, 0.95)

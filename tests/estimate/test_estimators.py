@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,7 @@ K = 5
 DOMAIN = pdqs.Domain.grid(1, K, 1)
 
 
-def market(owners: int, seed: int, least: float = 0.05, domain: pdqs.Domain = DOMAIN):
+def market(owners: int, seed: int, least: float = 0.05, domain: pdqs.Domain = DOMAIN) -> Any:
     """Offers at q of every size, and reports drawn from them."""
     rng = np.random.default_rng(seed)
     q = np.floor(rng.uniform(least, 0.95, owners) * 2**32) / 2**32
@@ -35,7 +37,7 @@ def market(owners: int, seed: int, least: float = 0.05, domain: pdqs.Domain = DO
 
 
 @given(owners=st.integers(3, 60), seed=st.integers(0, 10**6), size=st.integers(1, K - 1))
-def test_the_weighted_share_and_its_error_are_the_formulas_of_the_theory(owners, seed, size):
+def test_the_weighted_share_and_its_error_are_the_formulas_of_the_theory(owners: int, seed: int, size: int) -> None:
     offers, reports = market(owners, seed)
     if not reports.arrived.any():
         return
@@ -51,7 +53,7 @@ def test_the_weighted_share_and_its_error_are_the_formulas_of_the_theory(owners,
 
 
 @given(owners=st.integers(3, 60), seed=st.integers(0, 10**6), size=st.integers(1, K - 1))
-def test_the_unbiased_share_is_the_formula_of_the_theory(owners, seed, size):
+def test_the_unbiased_share_is_the_formula_of_the_theory(owners: int, seed: int, size: int) -> None:
     offers, reports = market(owners, seed)
     if not reports.arrived.any():
         return
@@ -61,7 +63,7 @@ def test_the_unbiased_share_is_the_formula_of_the_theory(owners, seed, size):
 
 
 @given(owners=st.integers(3, 60), seed=st.integers(0, 10**6))
-def test_shares_cumulative_shares_and_means_agree_with_each_other(owners, seed):
+def test_shares_cumulative_shares_and_means_agree_with_each_other(owners: int, seed: int) -> None:
     offers, reports = market(owners, seed)
     if not reports.arrived.any():
         return
@@ -74,13 +76,13 @@ def test_shares_cumulative_shares_and_means_agree_with_each_other(owners, seed):
         assert mean == pytest.approx(float(shares @ DOMAIN.numbers), abs=1e-5)
 
 
-def test_the_naive_share_is_the_share_of_reports():
+def test_the_naive_share_is_the_share_of_reports() -> None:
     offers, reports = market(50, 1)
     seen = reports.codes[reports.arrived]
     assert naive(Shares(K), tally(reports, offers)).mean == pytest.approx(np.bincount(seen, minlength=K) / seen.size)
 
 
-def test_the_shrunk_share_is_pulled_toward_a_half_by_information_over_information_plus_three():
+def test_the_shrunk_share_is_pulled_toward_a_half_by_information_over_information_plus_three() -> None:
     offers, reports = market(50, 2, domain=pdqs.Domain.binary())
     sums = tally(reports, offers)
     information = float((offers.q[reports.arrived] ** 2).sum())
@@ -92,7 +94,7 @@ def test_the_shrunk_share_is_pulled_toward_a_half_by_information_over_informatio
 
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), cut=st.integers(0, 40))
-def test_tallies_merge_bit_for_bit_in_any_split(seed, cut):
+def test_tallies_merge_bit_for_bit_in_any_split(seed: int, cut: Any) -> None:
     offers, reports = market(40, seed)
     whole = tally(reports, offers)
     parts = []
@@ -116,7 +118,7 @@ def test_tallies_merge_bit_for_bit_in_any_split(seed, cut):
     assert merged.counts.tolist() == whole.counts.tolist()
 
 
-def rounds_of(estimator, statistic, values, q, rounds, seed):
+def rounds_of(estimator: Any, statistic: Any, values: Any, q: Any, rounds: Any, seed: Any) -> Any:
     """Estimates, standard errors and disagreements over many rounds of the same market."""
     rng = np.random.default_rng(seed)
     domain = pdqs.Domain.binary()
@@ -136,7 +138,7 @@ def rounds_of(estimator, statistic, values, q, rounds, seed):
     return np.array(found)
 
 
-def test_the_unbiased_estimate_is_unbiased_and_its_error_right_even_when_bids_tell_of_values():
+def test_the_unbiased_estimate_is_unbiased_and_its_error_right_even_when_bids_tell_of_values() -> None:
     rng = np.random.default_rng(4)
     q = rng.uniform(0.2, 0.9, 2000)
     values = (rng.random(2000) < 0.2 + 0.6 * (q < 0.5)).astype(int)  # those who sell little hold the value more often
@@ -149,7 +151,7 @@ def test_the_unbiased_estimate_is_unbiased_and_its_error_right_even_when_bids_te
     assert abs(lean.mean()) > 20 * noise  # negative control: the weighted estimate is far off here
 
 
-def test_the_disagreement_is_standard_normal_without_correlation_and_large_with_it():
+def test_the_disagreement_is_standard_normal_without_correlation_and_large_with_it() -> None:
     rng = np.random.default_rng(6)
     q = rng.uniform(0.2, 0.9, 2000)
     gaps = []
@@ -162,7 +164,7 @@ def test_the_disagreement_is_standard_normal_without_correlation_and_large_with_
     assert abs(rounds_of(weighted, Shares(2), correlated, q, 1, 1)[0, 2]) > 3
 
 
-def test_unbiased_refuses_a_market_where_someone_was_not_asked():
+def test_unbiased_refuses_a_market_where_someone_was_not_asked() -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, estimator="unbiased")
     bids = np.linspace(0.1, 0.9, 20)
     offers = pdqs.clear(bids, terms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from pdqs.estimate.strata import cut, summarise_prices
 Q = np.expm1(2.0) / (np.exp(2.0) + 1)
 
 
-def tallied(rng, bids, values, scale, cheats=0.0):
+def tallied(rng: np.random.Generator, bids: Any, values: Any, scale: Any, cheats: Any = 0.0) -> Any:
     """Owners asked with chance scale/sqrt(bid) report a bit at eps = 2; a share of them always says 1."""
     n = bids.size
     chances = np.floor(np.minimum(1.0, scale / np.sqrt(bids)) * 2**32) / 2**32
@@ -29,16 +30,16 @@ def tallied(rng, bids, values, scale, cheats=0.0):
     return tally_chances(cut(summarise_prices(bids, chances, asked)), **market, domain_size=2)
 
 
-def dear_few(rng, n, share):
+def dear_few(rng: np.random.Generator, n: int, share: float) -> Any:
     trait = (rng.random(n) < share).astype(np.int64)
     return trait, np.where(trait == 1, 0.9 + 0.1 * rng.random(n), 0.004 + 0.004 * rng.random(n))
 
 
-def holds(trait, low, high):
+def holds(trait: Any, low: float, high: float) -> Any:
     return bool(low - 1e-9 <= trait.mean() <= high + 1e-9)
 
 
-def test_a_dear_few_are_covered_and_the_interval_is_narrower_than_the_full_rule():
+def test_a_dear_few_are_covered_and_the_interval_is_narrower_than_the_full_rule() -> None:
     """300 rounds: .90 is 4 standard errors below .95. Negative control: with no gap rule at all they are missed."""
     rng = np.random.default_rng(21)
     kept, bare, widths, full_widths = [], [], [], []
@@ -58,7 +59,7 @@ def test_a_dear_few_are_covered_and_the_interval_is_narrower_than_the_full_rule(
     assert (np.array(widths) <= np.array(full_widths) + 1e-12).all()
 
 
-def test_owners_who_can_never_be_asked_widen_by_all_of_their_share(rng):
+def test_owners_who_can_never_be_asked_widen_by_all_of_their_share(rng: np.random.Generator) -> None:
     trait, bids = dear_few(rng, 600, 0.08)
     tally = tallied(rng, bids, trait, 0.3)
     barred = replace(tally, unreachable=tally.everyone, dearer=0, dearer_chances=0)
@@ -69,13 +70,13 @@ def test_owners_who_can_never_be_asked_widen_by_all_of_their_share(rng):
     assert ends.high[1] == pytest.approx((1 - half) * plain.high[1] + half)
 
 
-def test_no_luck_leaves_the_level_and_much_luck_adds_a_quarter_of_the_tail_at_most():
+def test_no_luck_leaves_the_level_and_much_luck_adds_a_quarter_of_the_tail_at_most() -> None:
     assert relaxed(0.95, 0.0) == 0.95
     assert 0.9375 < relaxed(0.95, 0.1) < 0.95
     assert relaxed(0.95, 50.0) == pytest.approx(0.9375)
 
 
-def test_every_query_allows_for_the_gap(rng):
+def test_every_query_allows_for_the_gap(rng: np.random.Generator) -> None:
     trait, bids = dear_few(rng, 600, 0.3)
     tally = tallied(rng, bids, trait, 0.3)
     nobody = replace(tally, dearer=0, dearer_chances=0)
@@ -96,7 +97,7 @@ def test_every_query_allows_for_the_gap(rng):
     assert guarded_quantile(nobody, 2, 0.5, 0.95).high == 0
 
 
-def test_a_twentieth_of_cheats_breaks_the_plain_interval_and_not_the_widened_one():
+def test_a_twentieth_of_cheats_breaks_the_plain_interval_and_not_the_widened_one() -> None:
     """100 rounds, 5 % of 4,000 owners always say 1: the plain interval holds in fewer than half of them."""
     rng = np.random.default_rng(22)
     plain, wary = [], []

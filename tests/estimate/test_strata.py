@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from pdqs.estimate.strata import GAP, PriceSummary, Strata, cut, summarise_prices
 
 
-def market(rng, n=2000):
+def market(rng: np.random.Generator, n: int = 2000) -> Any:
     bids = rng.random(n).round(3)
     chances = np.floor(np.minimum(1.0, 0.1 / np.sqrt(bids + 1e-3)) * 2**32) / 2**32
     return bids, chances, rng.random(n) < chances
@@ -21,7 +23,7 @@ def same(one: PriceSummary, other: PriceSummary) -> bool:
     )
 
 
-def test_strata_have_equal_sums_of_chance_up_to_one_price(rng):
+def test_strata_have_equal_sums_of_chance_up_to_one_price(rng: np.random.Generator) -> None:
     bids, chances, heard = market(rng)
     strata = cut(summarise_prices(bids, chances, heard))
     number = strata.of(bids, chances)
@@ -31,13 +33,13 @@ def test_strata_have_equal_sums_of_chance_up_to_one_price(rng):
     assert np.ptp(sums) <= 2 * at_one_price
 
 
-def test_owners_of_one_price_share_a_stratum(rng):
+def test_owners_of_one_price_share_a_stratum(rng: np.random.Generator) -> None:
     bids, chances, heard = market(rng)
     number = cut(summarise_prices(bids, chances, heard)).of(bids, chances)
     assert all(np.unique(number[bids == bid]).size == 1 for bid in np.unique(bids))
 
 
-def test_every_stratum_has_five_reports_and_there_are_fewer_when_few_reported(rng):
+def test_every_stratum_has_five_reports_and_there_are_fewer_when_few_reported(rng: np.random.Generator) -> None:
     bids, chances, _ = market(rng)
     for heard_of in (4, 9, 23, 60):
         heard = np.zeros(bids.size, dtype=bool)
@@ -48,7 +50,7 @@ def test_every_stratum_has_five_reports_and_there_are_fewer_when_few_reported(rn
         assert len(strata) <= max(heard_of // 5, 1)
 
 
-def test_any_split_gives_the_same_summary_on_bids_and_on_bins(rng):
+def test_any_split_gives_the_same_summary_on_bids_and_on_bins(rng: np.random.Generator) -> None:
     bids, chances, heard = market(rng)
     for grain in (0.0, 2.0**-6):
         whole = summarise_prices(bids, chances, heard, grain=grain)
@@ -63,25 +65,25 @@ def test_any_split_gives_the_same_summary_on_bids_and_on_bins(rng):
         assert same(merged, whole)
 
 
-def test_those_dearer_than_any_report_or_without_a_chance_are_in_the_gap():
+def test_those_dearer_than_any_report_or_without_a_chance_are_in_the_gap() -> None:
     bids, chances = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.0, 0.5, 0.5])
     summary = summarise_prices(bids, chances, np.array([True, False, True, False]))
     assert cut(summary).of(bids, chances).tolist() == [0, GAP, 0, GAP]
 
 
-def test_without_a_report_everyone_is_in_the_gap(rng):
+def test_without_a_report_everyone_is_in_the_gap(rng: np.random.Generator) -> None:
     bids, chances, heard = market(rng, 50)
     strata = cut(summarise_prices(bids, chances, np.zeros_like(heard)))
     assert (strata.of(bids, chances) == GAP).all()
 
 
 @pytest.mark.parametrize("price", [0.0, 0.3, 1.0])
-def test_a_market_of_equal_bids_is_one_stratum(price):
+def test_a_market_of_equal_bids_is_one_stratum(price: float) -> None:
     bids, chances = np.full(1000, price), np.full(1000, 0.5)
     strata = cut(summarise_prices(bids, chances, np.ones(1000, dtype=bool)))
     assert len(strata) == 1
     assert (strata.of(bids, chances) == 0).all()
 
 
-def test_a_bound_belongs_to_the_dearer_stratum():
+def test_a_bound_belongs_to_the_dearer_stratum() -> None:
     assert Strata(np.array([0.5]), 1.0).of(np.array([0.5]), np.array([1.0])).tolist() == [1]

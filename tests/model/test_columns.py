@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import pdqs
+from pdqs.model.arrays import Floats
 from pdqs.model.errors import InputError
 
 TERMS = pdqs.Terms(query=pdqs.Count(), budget=1.0)
@@ -20,7 +23,7 @@ BIDS = [0.1, 0.5, 0.3]
     [list, tuple, np.array, pd.Series, pl.Series, pa.array, lambda rows: pa.chunked_array([rows[:1], rows[1:]])],
     ids=["list", "tuple", "numpy", "pandas", "polars", "arrow", "chunked arrow"],
 )
-def test_a_market_clears_from_any_kind_of_column(column):
+def test_a_market_clears_from_any_kind_of_column(column: Any) -> None:
     expected = pdqs.clear(BIDS, TERMS)
     offers = pdqs.clear(column(BIDS), TERMS)
     assert offers.payment_micros.tolist() == expected.payment_micros.tolist()
@@ -28,7 +31,7 @@ def test_a_market_clears_from_any_kind_of_column(column):
     assert len(done.reports) == 3
 
 
-def test_whole_numbers_and_float32_are_bids_too():
+def test_whole_numbers_and_float32_are_bids_too() -> None:
     assert pdqs.clear([0, 1, 1], TERMS).q[0] > 0
     assert pdqs.clear(np.array(BIDS, dtype=np.float32), TERMS).bids.dtype == np.float64
 
@@ -51,12 +54,12 @@ def test_whole_numbers_and_float32_are_bids_too():
     ],
 )
 @pytest.mark.parametrize("clearing", ["ladder", "greedy", "fairquery", "open"])
-def test_a_bad_bid_is_refused_with_its_row_by_every_clearing(bids, says, clearing):
+def test_a_bad_bid_is_refused_with_its_row_by_every_clearing(bids: Floats, says: str, clearing: str) -> None:
     with pytest.raises(InputError, match=says):
         pdqs.clear(bids, pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing=clearing))
 
 
-def test_clearing_does_not_touch_the_callers_array():
+def test_clearing_does_not_touch_the_callers_array() -> None:
     bids = np.array([0.9, 0.1, 0.5])
     pdqs.clear(bids, TERMS)
     assert bids.tolist() == [0.9, 0.1, 0.5]

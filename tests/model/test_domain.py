@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdqs import Domain
+from pdqs.model.arrays import Floats
 from pdqs.model.errors import DomainError, InputError
 
 
 @given(start=st.integers(-1000, 1000), size=st.integers(2, 500), step=st.sampled_from([1, 2, 0.5, 0.1, 5000]))
-def test_every_value_of_a_grid_comes_back_from_its_code(start, size, step):
+def test_every_value_of_a_grid_comes_back_from_its_code(start: float, size: int, step: float) -> None:
     domain = Domain.grid(start, start + step * (size - 1), step)
     codes = np.arange(size)
     assert domain.size == size
@@ -23,18 +26,18 @@ def test_every_value_of_a_grid_comes_back_from_its_code(start, size, step):
 
 
 @given(st.lists(st.text(max_size=5) | st.integers(), min_size=2, max_size=30, unique=True))
-def test_every_category_comes_back_from_its_code(labels):
+def test_every_category_comes_back_from_its_code(labels: Any) -> None:
     domain = Domain.categories(labels)
     assert domain.decode(domain.encode(labels)).tolist() == labels
 
 
 @pytest.mark.parametrize("column", [list, np.array, pd.Series, pl.Series, pa.array])
-def test_columns_of_every_kind_are_encoded(column):
+def test_columns_of_every_kind_are_encoded(column: Any) -> None:
     assert Domain.grid(10, 12, 1).encode(column([10, 12, 11])).tolist() == [0, 2, 1]
     assert Domain.categories(["a", "b"]).encode(column(["b", "a"])).tolist() == [1, 0]
 
 
-def test_a_predicates_answer_may_be_a_bool():
+def test_a_predicates_answer_may_be_a_bool() -> None:
     assert Domain.binary().encode([True, False]).tolist() == [1, 0]
 
 
@@ -52,7 +55,7 @@ def test_a_predicates_answer_may_be_a_bool():
         (lambda: Domain.grid(0, 1e18, 1), "too large"),
     ],
 )
-def test_a_domain_that_cannot_be_asked_about_is_refused(make, says):
+def test_a_domain_that_cannot_be_asked_about_is_refused(make: Any, says: str) -> None:
     with pytest.raises(DomainError, match=says):
         make()
 
@@ -67,11 +70,11 @@ def test_a_domain_that_cannot_be_asked_about_is_refused(make, says):
         (Domain.categories(["a", "b"]), ["a", "c"], "row 2, column 'value': 'c' is not in the domain"),
     ],
 )
-def test_a_value_outside_the_domain_is_refused_with_its_row(domain, values, says):
+def test_a_value_outside_the_domain_is_refused_with_its_row(domain: Domain, values: Floats, says: str) -> None:
     with pytest.raises(InputError, match=says):
         domain.encode(values)
 
 
-def test_categories_have_no_mean():
+def test_categories_have_no_mean() -> None:
     with pytest.raises(DomainError, match="no mean"):
         _ = Domain.categories(["a", "b"]).numbers

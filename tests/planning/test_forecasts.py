@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,14 +15,14 @@ from pdqs.pricing import rules
 TERMS = pdqs.Terms(query=pdqs.Count(), budget=1000.0)
 
 
-def test_the_forecast_is_what_a_real_market_then_buys(rng):
+def test_the_forecast_is_what_a_real_market_then_buys(rng: np.random.Generator) -> None:
     plan = pdqs.plan(TERMS, owners=5000)
     bought = np.mean([pdqs.clear(rng.random(5000), TERMS).information for _ in range(10)])
     assert plan.information == pytest.approx(bought, rel=0.02)
     assert plan.half_width == pytest.approx(1.96 / (2 * np.sqrt(plan.information)), rel=1e-3)
 
 
-def test_the_realised_interval_is_as_wide_as_planned(rng):
+def test_the_realised_interval_is_as_wide_as_planned(rng: np.random.Generator) -> None:
     plan = pdqs.plan(TERMS, owners=5000, half_width=0.03)
     terms = pdqs.Terms(query=pdqs.Count(), budget=plan.budget)
     widths = []
@@ -32,7 +34,7 @@ def test_the_realised_interval_is_as_wide_as_planned(rng):
     assert np.mean(widths) <= 0.03
 
 
-def test_a_plan_checks_its_rule_once(monkeypatch):
+def test_a_plan_checks_its_rule_once(monkeypatch: pytest.MonkeyPatch) -> None:
     checked, check = [], rules.check
     monkeypatch.setattr(rules, "check", lambda rule, setting: (checked.append(rule), check(rule, setting)))
     pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=1.0, bid_range=(0.0, 1.0625)), owners=50, half_width=0.2)
@@ -40,7 +42,7 @@ def test_a_plan_checks_its_rule_once(monkeypatch):
 
 
 @pytest.mark.parametrize("half_width", [0.01, 0.02, 0.05])
-def test_budget_for_a_precision_and_precision_for_a_budget_undo_each_other(half_width):
+def test_budget_for_a_precision_and_precision_for_a_budget_undo_each_other(half_width: float) -> None:
     plan = pdqs.plan(TERMS, owners=20_000, half_width=half_width)
     again = pdqs.plan(TERMS, owners=20_000, budget=plan.budget)
     assert again.half_width <= half_width
@@ -48,12 +50,12 @@ def test_budget_for_a_precision_and_precision_for_a_budget_undo_each_other(half_
 
 
 @pytest.mark.parametrize("preset", [pdqs.presets.gpqm_linear, pdqs.presets.sound, pdqs.presets.robust])
-def test_every_mechanism_can_be_planned(preset):
+def test_every_mechanism_can_be_planned(preset: Any) -> None:
     plan = pdqs.plan(preset(query=pdqs.Count(), budget=300.0), owners=1000)
     assert 0 < plan.half_width < 0.2
 
 
-def test_the_alpha_delta_statement_holds_in_simulation(rng):
+def test_the_alpha_delta_statement_holds_in_simulation(rng: np.random.Generator) -> None:
     plan = pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=100.0), owners=500)
     terms = pdqs.Terms(query=pdqs.Count(), budget=100.0)
     alpha = 0.15
@@ -68,14 +70,14 @@ def test_the_alpha_delta_statement_holds_in_simulation(rng):
     assert plan.delta(1e-6) == 1.0
 
 
-def test_the_curve_falls_as_the_budget_grows():
+def test_the_curve_falls_as_the_budget_grows() -> None:
     curve = pdqs.plan(TERMS, owners=2000).curve(points=5)
     assert (np.diff(curve.half_widths) < 0).all()
     assert len(curve.to_table().splitlines()) == 6
     assert "Plan" in repr(curve.plan)
 
 
-def test_offers_alone_forecast_the_half_width(rng):
+def test_offers_alone_forecast_the_half_width(rng: np.random.Generator) -> None:
     offers = pdqs.clear(rng.random(1000), TERMS)
     assert forecast_half_width(offers, 0.95) == pytest.approx(1.96 / (2 * np.sqrt(offers.information)), rel=1e-3)
 
@@ -90,6 +92,6 @@ def test_offers_alone_forecast_the_half_width(rng):
         ({"owners": 100, "half_width": 0.1, "budget": 5.0}, "not both"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(asked, says):
+def test_what_cannot_be_planned_is_refused(asked: Any, says: str) -> None:
     with pytest.raises(PlanError, match=says):
         pdqs.plan(TERMS, **asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,14 +27,14 @@ RULES = {
 }
 
 
-def quadrature(priced, bid: float) -> float:
+def quadrature(priced: Any, bid: float) -> float:
     """b l(q(b)) + integral_b^hi l(q(x)) dx by scipy, split where the curve bends or jumps (found by bisection here)."""
     setting = priced.setting
 
     def load(x: float) -> float:
         return float(setting.load(priced.q(np.array([x])))[0])
 
-    def place(test) -> float:
+    def place(test: Any) -> float:
         low, high = setting.low, setting.high
         for _ in range(80):
             middle = 0.5 * (low + high)
@@ -60,7 +61,9 @@ def quadrature(priced, bid: float) -> float:
     place=st.floats(0.0, 1.0),
     scale=st.floats(0.3, 20.0),
 )
-def test_payments_equal_independent_quadrature_to_1e_10(name, contract, k, bid_range, place, scale):
+def test_payments_equal_independent_quadrature_to_1e_10(
+    name: str, contract: str, k: int, bid_range: tuple[float, float], place: Any, scale: float
+) -> None:
     low, high = bid_range
     setting = Setting(low=low, high=high, domain_size=k, contract=CONTRACTS[contract], q_max=cap_q(6.0, k))
     priced = curve(rules.bind(RULES[name](), setting), scale * high, setting)
@@ -68,7 +71,7 @@ def test_payments_equal_independent_quadrature_to_1e_10(name, contract, k, bid_r
     assert float(priced.payment(np.array([bid]))[0]) == pytest.approx(quadrature(priced, bid), rel=1e-10, abs=1e-300)
 
 
-def test_the_quadrature_oracle_would_notice_an_error_of_1e_9():
+def test_the_quadrature_oracle_would_notice_an_error_of_1e_9() -> None:
     setting = Setting(contract=ON_SELECTION)
     priced = curve(rules.Linear(setting=setting), 0.7, setting)
     paid = float(priced.payment(np.array([0.2]))[0])
@@ -79,8 +82,8 @@ PAPER = Setting(contract=ON_SELECTION, q_max=1 - 1e-6)
 
 
 @given(bid=st.floats(2e-6, 0.999))
-def test_linear_payments_match_their_closed_form(bid):
-    def antiderivative(u):
+def test_linear_payments_match_their_closed_form(bid: float) -> None:
+    def antiderivative(u: Any) -> Any:
         """Of u ln((1+u)/(1-u)): ((u^2 - 1)/2) ln((1+u)/(1-u)) + u."""
         return 0.5 * (u * u - 1) * (math.log1p(u) - math.log1p(-u)) + u
 
@@ -93,8 +96,8 @@ def test_linear_payments_match_their_closed_form(bid):
 
 @given(bid=st.floats(1e-3, 0.999), c=st.floats(0.1, 10.0))
 @settings(max_examples=30)
-def test_exponential_payments_match_their_closed_form(bid, c):
-    def antiderivative(u):
+def test_exponential_payments_match_their_closed_form(bid: float, c: Any) -> None:
+    def antiderivative(u: Any) -> Any:
         return ((1 + u) * math.log1p(u) + (1 - u) * math.log1p(-u)) / c
 
     u = math.exp(-c * bid)
@@ -104,14 +107,14 @@ def test_exponential_payments_match_their_closed_form(bid, c):
 
 
 @given(bid=st.floats(0.0, 1.0), cut=st.floats(0.01, 1.0))
-def test_a_posted_price_pays_everyone_below_it_the_price(bid, cut):
+def test_a_posted_price_pays_everyone_below_it_the_price(bid: float, cut: Any) -> None:
     setting = Setting(q_max=0.9)
     paid = float(curve(rules.Step(setting=setting), cut, setting).payment(np.array([bid]))[0])
     assert paid == pytest.approx(cut * math.log(1 + 1.8 / 0.1) if bid < cut else 0.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
-def test_payments_fall_with_the_bid_and_grow_with_the_scale(name):
+def test_payments_fall_with_the_bid_and_grow_with_the_scale(name: str) -> None:
     bids = np.linspace(0.0, 1.0, 3001)
     setting = Setting()
     rule = rules.bind(RULES[name](), setting)

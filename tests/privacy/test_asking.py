@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +68,9 @@ def test_whatever_map_a_hostile_market_sends_the_randomiser_keeps_epsilon() -> N
         size, codes = int(rng.integers(2, 9)), int(rng.integers(2, 7))
         hostile, numerator = rng.integers(0, codes, size), int(rng.integers(1, WORDS))
 
-        def device(values: Integers, entropy: Entropy, to=hostile, n=numerator, k=codes) -> Integers:  # type: ignore[no-untyped-def]  # defaults bind the loop's variables
+        def device(
+            values: Integers, entropy: Entropy, to: Any = hostile, n: Any = numerator, k: Any = codes
+        ) -> Integers:  # defaults bind the loop's variables
             return draw_reports(to[values], words(n, values.size), k, entropy, bits=BITS)[0]
 
         law = kernel(device, size, codes, bits=BITS, calls=2)

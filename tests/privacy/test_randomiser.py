@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ class Scripted:
     batches: list[np.ndarray]
     taken: int = field(default=0)
 
-    def words(self, count):
+    def words(self, count: int) -> Any:
         batch = self.batches[self.taken]
         self.taken += 1
         assert batch.size == count
@@ -44,7 +45,7 @@ def exact_distribution(value: int, numerator: int, k: int) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("k", range(2, 65))
-def test_the_distribution_is_exactly_the_stated_one(k):
+def test_the_distribution_is_exactly_the_stated_one(k: int) -> None:
     for numerator in (0, 1, 37, 2 ** (BITS - 1), 2**BITS - 1):
         q = Fraction(numerator, 2**BITS)
         value = (7 * k) // 11
@@ -53,7 +54,7 @@ def test_the_distribution_is_exactly_the_stated_one(k):
 
 
 @pytest.mark.parametrize("k", range(2, 65))
-def test_no_likelihood_ratio_exceeds_e_to_the_epsilon_of_the_offer(k):
+def test_no_likelihood_ratio_exceeds_e_to_the_epsilon_of_the_offer(k: int) -> None:
     for numerator in (1, 37, 100, 2**BITS - 1):
         one, other = (exact_distribution(value, numerator, k) for value in (0, k - 1))
         worst = max(a / b for a, b in zip(one, other, strict=True))
@@ -62,14 +63,14 @@ def test_no_likelihood_ratio_exceeds_e_to_the_epsilon_of_the_offer(k):
         assert float(worst) > np.exp(eps * 0.98)  # negative control: an eps two per cent smaller would be exceeded
 
 
-def test_a_die_that_is_refused_is_thrown_again_and_the_others_kept():
+def test_a_die_that_is_refused_is_thrown_again_and_the_others_kept() -> None:
     refused = dice_limit(3)  # the one word that 32 bits leave over for k = 3
     entropy = Scripted([np.array([1, refused, 5]), np.array([refused]), np.array([7])])
     assert draw_dice(3, 3, entropy).tolist() == [1, 1, 2]
     assert entropy.taken == 3
 
 
-def test_a_batch_of_one_is_the_definition():
+def test_a_batch_of_one_is_the_definition() -> None:
     coin, die = np.array([2**31 - 1]), np.array([11])
     chosen, selected = draw_reports(np.array([3]), np.array([2**31], dtype=np.uint32), 5, Scripted([coin, die]))
     assert (chosen.tolist(), selected.tolist()) == ([3], [True])
@@ -98,7 +99,7 @@ def misfit(reports: pdqs.Reports, value: int, q: float, k: int) -> float:
 
 @pytest.mark.parametrize("k", [2, 3, 48])
 @pytest.mark.parametrize("source", [SystemEntropy(), np.random.default_rng(3)], ids=["secure", "seeded"])
-def test_both_sources_draw_from_the_stated_distribution(k, source):
+def test_both_sources_draw_from_the_stated_distribution(k: int, source: Any) -> None:
     """False-alarm rate 1e-6 a case: the secure source cannot be seeded, so it must not be trusted to luck."""
     domain = pdqs.Domain.grid(1, k, 1)
     offers = offers_at(0.4, 300_000, domain)
@@ -108,18 +109,18 @@ def test_both_sources_draw_from_the_stated_distribution(k, source):
     assert misfit(reports, 1, 0.43, k) > limit  # negative control: a coin three points heavier is told apart
 
 
-def test_the_seeded_source_repeats_itself():
+def test_the_seeded_source_repeats_itself() -> None:
     offers = offers_at(0.5, 1000, pdqs.Domain.binary())
     first, second = (pdqs.randomise(np.ones(1000), offers, np.random.default_rng(9)) for _ in range(2))
     assert np.array_equal(first.codes, second.codes)
 
 
-def test_a_single_value_can_be_reported_securely():
+def test_a_single_value_can_be_reported_securely() -> None:
     reports, selected = draw_reports(np.array([1]), q_numerators(np.array([0.5])), 2, SystemEntropy())
     assert reports.size == selected.size == 1
 
 
-def test_words_are_uniform_over_their_whole_width():
+def test_words_are_uniform_over_their_whole_width() -> None:
     """Each of 32 bits is set in half of 200,000 words, within 6 standard errors (false alarms: 6e-8)."""
     for entropy in (SystemEntropy(), SeededEntropy(np.random.default_rng(1))):
         words = entropy.words(200_000)
@@ -128,17 +129,17 @@ def test_words_are_uniform_over_their_whole_width():
             assert abs(share - 0.5) < 6 * 0.5 / np.sqrt(words.size)
 
 
-def test_a_q_between_two_multiples_is_our_own_fault():
+def test_a_q_between_two_multiples_is_our_own_fault() -> None:
     with pytest.raises(AssertionError, match="multiple of 2"):
         q_numerators(np.array([1 / 3]))
 
 
-def test_values_and_offers_of_different_markets_are_refused():
+def test_values_and_offers_of_different_markets_are_refused() -> None:
     with pytest.raises(InputError, match="2 values for 3 offers"):
         pdqs.randomise([0, 1], offers_at(0.5, 3, pdqs.Domain.binary()), np.random.default_rng(0))
 
 
-def test_missing_reports_show_as_missing():
+def test_missing_reports_show_as_missing() -> None:
     reports = pdqs.received([1, None, float("nan"), 0], pdqs.Domain.binary())
     assert reports.arrived.tolist() == [True, False, False, True]
     assert np.isnan(reports.values[1])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +16,15 @@ from hypothesis import strategies as st
 import pdqs
 from pdqs import neural
 from pdqs.model import priors
+from pdqs.model.arrays import Floats
 from pdqs.model.errors import PdqsError, RuleError, TermsError
 from pdqs.model.names import ClearingName, ContractName, EstimatorName
+from pdqs.model.priors import Prior
 from pdqs.model.query import KINDS
 from pdqs.pricing import rules
+from pdqs.pricing.rules import Rule
 from pdqs.rounds.canonical import PRIORS
+from pdqs.rounds.terms import Terms
 
 figures = st.floats(0.001, 100.0) | st.integers(1, 100)
 
@@ -41,7 +47,7 @@ queries = {
 }
 
 
-def priors_on(low, high):
+def priors_on(low: float, high: float) -> Any:
     return {
         "Uniform": st.just(priors.Uniform(low, high)),
         "TruncatedNormal": st.builds(priors.TruncatedNormal, figures, figures, st.just(low), st.just(high)),
@@ -51,7 +57,7 @@ def priors_on(low, high):
     }
 
 
-def rules_with(prior):
+def rules_with(prior: Any) -> Any:
     prior = st.none() | prior
     return {
         "linear": st.just(rules.Linear()),
@@ -68,7 +74,7 @@ def rules_with(prior):
 
 
 @st.composite
-def any_terms(draw):
+def any_terms(draw: Any) -> Any:
     low = draw(st.sampled_from([0, 0.5, np.float32(0.1)]))
     bid_range = (float(low), float(low) + draw(st.sampled_from([1, 2.5])))
     prior = st.one_of(*priors_on(*bid_range).values())
@@ -89,7 +95,7 @@ def any_terms(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(any_terms())
-def test_every_terms_is_read_back_from_its_canonical_form(terms):
+def test_every_terms_is_read_back_from_its_canonical_form(terms: Terms) -> None:
     again = pdqs.Terms.read(terms.canonical())
     assert again == terms
     assert again.canonical() == terms.canonical()
@@ -98,18 +104,18 @@ def test_every_terms_is_read_back_from_its_canonical_form(terms):
 
 @settings(max_examples=100, deadline=None)
 @given(any_terms(), any_terms())
-def test_terms_have_one_hash_exactly_when_they_are_equal(ours, theirs):
+def test_terms_have_one_hash_exactly_when_they_are_equal(ours: Any, theirs: Any) -> None:
     for other in (theirs, dataclasses.replace(theirs, budget=ours.budget, query=ours.query)):
         assert (ours.hash == other.hash) == (ours == other)
 
 
-def test_the_properties_above_meet_every_query_rule_and_prior_there_is():
+def test_the_properties_above_meet_every_query_rule_and_prior_there_is() -> None:
     assert set(queries) == set(KINDS)
     assert set(rules_with(st.none())) == set(rules.NAMED)
     assert set(priors_on(0.0, 1.0)) == set(PRIORS)
 
 
-def terms_of(**changes):
+def terms_of(**changes: Any) -> Any:
     return pdqs.Terms(**{"query": pdqs.Count(), "budget": 5.0} | changes)
 
 
@@ -124,7 +130,7 @@ def terms_of(**changes):
         ({"prior": priors.Uniform(0, np.int64(1))}, {"prior": priors.Uniform(0, np.int64(2))}),
     ],
 )
-def test_other_numbers_of_any_type_give_another_hash(one, other):
+def test_other_numbers_of_any_type_give_another_hash(one: Any, other: Any) -> None:
     assert terms_of(**one).hash != terms_of(**other).hash
 
 
@@ -156,16 +162,16 @@ AGES = pdqs.Domain.grid(0, 9, 1)
         ),
     ],
 )
-def test_equal_terms_have_one_hash_whatever_types_their_numbers_had(one, same):
+def test_equal_terms_have_one_hash_whatever_types_their_numbers_had(one: Any, same: Any) -> None:
     assert terms_of(**one) == terms_of(**same)
     assert terms_of(**one).hash == terms_of(**same).hash
 
 
 class Plain:
-    def __init__(self, height):
+    def __init__(self, height: float) -> None:
         self.height = height
 
-    def q(self, bids, scale):
+    def q(self, bids: Floats, scale: float) -> Any:
         return np.where(bids < scale, self.height, 0.0)
 
 
@@ -173,7 +179,7 @@ class Plain:
 class Own:
     height: object
 
-    def q(self, bids, scale):
+    def q(self, bids: Floats, scale: float) -> Any:
         return np.where(bids < scale, 0.5, 0.0)
 
 
@@ -185,7 +191,7 @@ class Below(Own):
 class Linear:
     name = "linear"
 
-    def q(self, bids, scale):
+    def q(self, bids: Floats, scale: float) -> Any:
         return np.where(bids < scale, 0.5, 0.0)
 
 
@@ -201,12 +207,12 @@ class Linear:
         (rules.Linear, "the class Linear"),
     ],
 )
-def test_a_rule_whose_figures_cannot_be_written_is_refused(rule, says):
+def test_a_rule_whose_figures_cannot_be_written_is_refused(rule: Rule, says: str) -> None:
     with pytest.raises(RuleError, match=says):
         terms_of(rule=rule)
 
 
-def test_a_rule_of_ones_own_is_told_apart_by_its_fields_and_its_class():
+def test_a_rule_of_ones_own_is_told_apart_by_its_fields_and_its_class() -> None:
     written = [Own(0.5), Own(0.6), Own("0.5"), Own(float("inf")), Own((0.5,)), Own(None), Own(rules.Linear())]
     assert len({terms_of(rule=rule).hash for rule in written}) == len(written)
     assert terms_of(rule=Linear()).hash != terms_of(rule=rules.Linear()).hash
@@ -226,19 +232,19 @@ LEARNED = neural.Learned(knots=(0, 0.5, 1), heights=(2, 0.5, -2), link="sigmoid"
         {"rule": rules.Optimal(prior=LEARNED.price)},
     ],
 )
-def test_learned_rules_are_read_back_where_their_kinds_are_given(changes):
+def test_learned_rules_are_read_back_where_their_kinds_are_given(changes: Any) -> None:
     terms = terms_of(**changes)
     assert pdqs.Terms.read(terms.canonical(), neural.KINDS) == terms
     with pytest.raises(TermsError, match="unknown"):
         pdqs.Terms.read(terms.canonical())
 
 
-def nets(seed):
+def nets(seed: int) -> Any:
     rng = np.random.default_rng(seed)
     return neural.Nets(rng.normal(size=(7, 3)), rng.normal(size=7), rng.normal(size=(3, 2)), rng.normal(size=3))
 
 
-def test_nets_are_told_apart_by_their_digest_and_a_loaded_file_says_what_to_pass(tmp_path):
+def test_nets_are_told_apart_by_their_digest_and_a_loaded_file_says_what_to_pass(tmp_path: Path) -> None:
     ours, theirs = (neural.Npqm(nets=n, digest=n.digest, typical=(4.0, 2.0)) for n in (nets(1), nets(2)))
     assert terms_of(rule=ours).hash != terms_of(rule=theirs).hash
     with pytest.raises(TermsError, match="unknown rule 'npqm'"):
@@ -254,14 +260,14 @@ def test_nets_are_told_apart_by_their_digest_and_a_loaded_file_says_what_to_pass
 class Believed:
     weights: list[float] = field(default_factory=list)
 
-    def virtual_price(self, bids):
+    def virtual_price(self, bids: Floats) -> Any:
         return 2 * bids
 
-    def quantile(self, shares):
+    def quantile(self, shares: Any) -> Any:
         return shares
 
 
 @pytest.mark.parametrize("prior", ["uniform", priors.Uniform, Believed(), 3])
-def test_a_prior_that_is_none_or_cannot_be_written_is_refused(prior):
+def test_a_prior_that_is_none_or_cannot_be_written_is_refused(prior: Prior) -> None:
     with pytest.raises(PdqsError, match="prior"):
         terms_of(prior=prior)

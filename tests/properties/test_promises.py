@@ -7,6 +7,7 @@ Within budget: on the integers, always. The paper's greedy clearing goes through
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,21 +16,23 @@ from hypothesis import strategies as st
 
 import pdqs
 from pdqs.auditing.mechanism import Mechanism
+from pdqs.model.arrays import Floats
 from pdqs.pricing.payment import misreport_micros
-from pdqs.pricing.rules import NAMED, Asks
+from pdqs.pricing.rules import NAMED, Asks, Rule
 from pdqs.privacy.contracts import CONTRACTS
+from pdqs.rounds.terms import Terms
 
 RULES = sorted(name for name, rule in NAMED.items() if not isinstance(rule(), Asks))  # lotteries have their own tests
 IN_FULL = Mechanism(name="every market cleared whole", clear=lambda bids, terms: pdqs.clear(bids, terms))
 owners_bids = st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.25, 0.25, 0.5, 1.0]), min_size=2, max_size=8)
 
 
-def terms_of(rule, contract, budget, k=2, clearing="ladder"):
+def terms_of(rule: Any, contract: Any, budget: Any, k: Any = 2, clearing: Any = "ladder") -> Any:
     query = pdqs.Count() if k == 2 else pdqs.Median(pdqs.Domain.grid(1, k, 1))
     return pdqs.Terms(query=query, budget=budget, rule=rule, contract=contract, clearing=clearing)
 
 
-def best_gain_micros(bids, i, lies, terms) -> float:
+def best_gain_micros(bids: Floats, i: int, lies: Any, terms: Terms) -> float:
     """The most that owner i gains by any of these lies, each market cleared whole."""
     return max(IN_FULL.gain_micros(bids, i, lie, terms) for lie in lies)
 
@@ -44,7 +47,9 @@ def tempting_lies(bids: np.ndarray, more: list[float]) -> list[float]:
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=12)
 @given(bids=owners_bids, budget=st.floats(0.0, 8.0), k=st.sampled_from([2, 2, 7]), data=st.data())
-def test_no_owner_gains_by_misreporting_her_price(rule, contract, bids, budget, k, data):
+def test_no_owner_gains_by_misreporting_her_price(
+    rule: Rule, contract: str, bids: Floats, budget: float, k: int, data: st.DataObject
+) -> None:
     terms, bids = terms_of(rule, contract, budget, k), np.array(bids)
     i = data.draw(st.integers(0, bids.size - 1))
     lies = data.draw(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=2))
@@ -52,7 +57,7 @@ def test_no_owner_gains_by_misreporting_her_price(rule, contract, bids, budget, 
     assert best_gain_micros(bids, i, lies, terms) <= misreport_micros(bids[i], terms.setting)
 
 
-def test_the_papers_greedy_stop_is_caught_as_untruthful():
+def test_the_papers_greedy_stop_is_caught_as_untruthful() -> None:
     bids = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
     terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=2.3)
     gain = best_gain_micros(bids, 3, tempting_lies(bids, [0.29]), terms)
@@ -61,7 +66,7 @@ def test_the_papers_greedy_stop_is_caught_as_untruthful():
     assert best_gain_micros(bids, 3, tempting_lies(bids, [0.29]), sound) <= misreport_micros(0.4, sound.setting)
 
 
-def test_forty_six_of_two_hundred_owners_lie_to_the_greedy_mechanism():
+def test_forty_six_of_two_hundred_owners_lie_to_the_greedy_mechanism() -> None:
     bids = (np.arange(200) + 0.5) / 200
     terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=20.0)
     offers = pdqs.clear(bids, terms)
@@ -79,7 +84,9 @@ def test_forty_six_of_two_hundred_owners_lie_to_the_greedy_mechanism():
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=20)
 @given(bids=owners_bids, budget=st.floats(0.0, 8.0), k=st.sampled_from([2, 2, 7]))
-def test_every_owner_is_paid_her_price_and_the_budget_is_kept_on_the_integers(rule, contract, bids, budget, k):
+def test_every_owner_is_paid_her_price_and_the_budget_is_kept_on_the_integers(
+    rule: Rule, contract: str, bids: Floats, budget: float, k: int
+) -> None:
     terms = terms_of(rule, contract, budget, k)
     offers = pdqs.clear(bids, terms)
     assert sum(map(int, offers.payment_micros)) <= terms.budget_micros
@@ -89,7 +96,7 @@ def test_every_owner_is_paid_her_price_and_the_budget_is_kept_on_the_integers(ru
     assert ((offers.payment_micros == 0) | (offers.q > 0)).all()
 
 
-def test_payments_rounded_down_would_be_caught_as_irrational():
+def test_payments_rounded_down_would_be_caught_as_irrational() -> None:
     """Negative control: at the top of the range the payment is the price itself, and rounding it down breaks it."""
     terms = terms_of("robust", "on-report", 3.0)
     offers = pdqs.clear([1.0, 1.0, 1.0, 0.3], terms)
@@ -99,7 +106,7 @@ def test_payments_rounded_down_would_be_caught_as_irrational():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_promise_holds_in_a_larger_market_with_any_prior(rule, rng):
+def test_every_promise_holds_in_a_larger_market_with_any_prior(rule: Rule, rng: np.random.Generator) -> None:
     bids = rng.beta(2, 5, 400) * 3 + 1
     terms = pdqs.Terms(
         query=pdqs.Count(), budget=150.0, bid_range=(1.0, 4.0), rule=rule, prior=pdqs.priors.TruncatedNormal(2, 1, 1, 4)
@@ -113,7 +120,7 @@ def test_every_promise_holds_in_a_larger_market_with_any_prior(rule, rng):
         )
 
 
-def test_with_ten_thousand_values_rounding_gives_away_what_the_steepest_load_says(rng):
+def test_with_ten_thousand_values_rounding_gives_away_what_the_steepest_load_says(rng: np.random.Generator) -> None:
     """Next to q = 0 the load of many values is k steep, far steeper than at the cap: l'(q_max) would promise 1.01."""
     terms = terms_of("linear", "on-report", 40.0, 10_000)
     bids = np.sort(rng.random(6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -39,30 +40,30 @@ GOOD = {"query": pdqs.Count(), "budget": 1.0}
         ({"query": "count"}, "query must be Count"),
     ],
 )
-def test_terms_that_do_not_hold_together_are_refused(change, says):
+def test_terms_that_do_not_hold_together_are_refused(change: Any, says: str) -> None:
     with pytest.raises(TermsError, match=says):
         pdqs.Terms(**{**GOOD, **change})
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.5, math.nan])
-def test_a_quantile_needs_a_share_strictly_between_0_and_1(p):
+def test_a_quantile_needs_a_share_strictly_between_0_and_1(p: float) -> None:
     with pytest.raises(TermsError, match="0 < p < 1"):
         pdqs.Quantile(pdqs.Domain.grid(0, 5, 1), p)
 
 
 @pytest.mark.parametrize("query", [pdqs.Median, pdqs.Mean, lambda domain: pdqs.Quantile(domain, 0.5)])
-def test_categories_have_no_median_mean_or_quantile(query):
+def test_categories_have_no_median_mean_or_quantile(query: Any) -> None:
     with pytest.raises(TermsError, match="ordered domain"):
         query(pdqs.Domain.categories(["a", "b"]))
 
 
-def test_the_question_is_kept_apart_from_the_query():
+def test_the_question_is_kept_apart_from_the_query() -> None:
     ages = pdqs.Domain.grid(18, 99, 1)
     assert pdqs.Median(ages, "How old are you?").question == Question(domain=ages, text="How old are you?")
     assert pdqs.Count("Have you been ill?").question.domain.size == 2
 
 
-def test_the_same_terms_have_the_same_hash_and_any_change_another():
+def test_the_same_terms_have_the_same_hash_and_any_change_another() -> None:
     terms = pdqs.Terms(**GOOD)
     assert terms.hash == pdqs.Terms(**GOOD).hash
     changes = [
@@ -81,14 +82,14 @@ def test_the_same_terms_have_the_same_hash_and_any_change_another():
     assert len(hashes | {terms.hash}) == len(changes) + 1
 
 
-def test_the_canonical_form_is_json_that_another_language_can_write():
+def test_the_canonical_form_is_json_that_another_language_can_write() -> None:
     form = json.loads(pdqs.Terms(**GOOD).canonical())
     assert form["budget"] == 1.0
     assert form["query"]["is"] == "count"
     assert list(form) == sorted(form)
 
 
-def test_which_terms_promise_to_keep_the_budget():
+def test_which_terms_promise_to_keep_the_budget() -> None:
     assert pdqs.Terms(**GOOD).keeps_budget
     assert not pdqs.Terms(**GOOD, contract="on-selection").keeps_budget
     assert not pdqs.Terms(**GOOD, clearing="open").keeps_budget

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ class Asks:
     kind = "mode"
 
     @property
-    def question(self):
+    def question(self) -> Any:
         return pdqs.Question(domain=AGES)
 
 
@@ -51,7 +52,7 @@ class Asks:
         (lambda: pdqs.received([1, 0], "binary"), "domain must be a Domain, got 'binary'"),
     ],
 )
-def test_an_argument_of_the_wrong_type_is_refused_in_one_sentence(call, says):
+def test_an_argument_of_the_wrong_type_is_refused_in_one_sentence(call: Any, says: str) -> None:
     with pytest.raises(PdqsError, match=says):
         call()
 
@@ -78,18 +79,18 @@ def test_an_argument_of_the_wrong_type_is_refused_in_one_sentence(call, says):
         (lambda: pdqs.Domain.grid("0", 9, 1), "start of a grid must be a number, got '0'"),
     ],
 )
-def test_a_domain_is_checked_however_it_is_made(make, says):
+def test_a_domain_is_checked_however_it_is_made(make: Any, says: str) -> None:
     with pytest.raises(DomainError, match=says):
         make()
 
 
 @pytest.mark.parametrize("rng", [7, None, "seed", np.random.RandomState(7), pdqs.SystemEntropy])
-def test_randomising_needs_a_generator_or_a_source_of_entropy(rng):
+def test_randomising_needs_a_generator_or_a_source_of_entropy(rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match=r"rng must be np.random.default_rng\(seed\) or SystemEntropy\(\), got"):
         pdqs.randomise([1, 0, 1], OFFERS, rng)
 
 
-def test_swapped_arguments_are_named():
+def test_swapped_arguments_are_named() -> None:
     with pytest.raises(InputError, match="offers must be an Offers, got"):
         pdqs.randomise(OFFERS, [1, 0, 1], np.random.default_rng(0))
     with pytest.raises(EstimateError, match="reports must be a Reports, got an Offers"):
@@ -110,7 +111,7 @@ def test_swapped_arguments_are_named():
         ({"epsilon_max": 1.0}, "made under other terms"),
     ],
 )
-def test_offers_are_not_answered_or_settled_under_other_terms(changes, says):
+def test_offers_are_not_answered_or_settled_under_other_terms(changes: Any, says: str) -> None:
     other = dataclasses.replace(TERMS, **changes)
     with pytest.raises(EstimateError, match=says):
         pdqs.answer(REPORTS, OFFERS, other)
@@ -118,13 +119,13 @@ def test_offers_are_not_answered_or_settled_under_other_terms(changes, says):
         pdqs.settle(OFFERS, REPORTS, other)
 
 
-def test_another_estimator_or_statistic_may_be_asked_of_the_same_reports():
+def test_another_estimator_or_statistic_may_be_asked_of_the_same_reports() -> None:
     other = dataclasses.replace(TERMS, query=pdqs.Mean(pdqs.Domain.binary(), "ill?"), estimator="shrunk")
     assert pdqs.answer(REPORTS, OFFERS, other).estimator == "shrunk"
 
 
 @pytest.mark.parametrize("where", ["terms", "rule"])
-def test_a_prior_fitted_on_another_range_of_bids_is_refused(where):
+def test_a_prior_fitted_on_another_range_of_bids_is_refused(where: str) -> None:
     prior = pdqs.priors.fit(np.linspace(1, 24, 40), (0, 25))
     given = {"prior": prior} if where == "terms" else {"rule": pdqs.rules.Optimal(prior=prior)}
     with pytest.raises(TermsError, match="fitted to bids from 0 to 25, not to the bid range 0 to 1"):

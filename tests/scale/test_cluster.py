@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -111,7 +112,7 @@ def test_a_store_that_fails_for_a_moment_is_tried_again(rows: Path, monkeypatch:
     piece = open_source(rows, needs=["bid"]).pieces[0]
     failures = [FileError("gone for a moment")] * 2
 
-    def unsteady(piece, threads):  # type: ignore[no-untyped-def]  # a kernel with a fault put in
+    def unsteady(piece: Any, threads: Any) -> Any:  # a kernel with a fault put in
         if failures:
             raise failures.pop()
         return kernel(piece, threads)
