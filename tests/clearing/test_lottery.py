@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pdqs.model.arrays import Floats
-from typing import Any
-
 import math
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -28,6 +26,7 @@ from pdqs.clearing.lottery import (
 from pdqs.clearing.lottery.costs import costs_of, plain_charge
 from pdqs.clearing.lottery.market import ScaleLadder
 from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, draw_bin, draw_edges
+from pdqs.model.arrays import Floats
 from pdqs.model.errors import PdqsError
 from pdqs.model.priors import TruncatedNormal
 from pdqs.pricing.payment import misreport_micros
@@ -42,7 +41,14 @@ SIZES = [2, 3, 5, 48]
 
 
 def market_of(
-    budget: float, *, cap: float = 2.0, k: int = 2, span: Any=(0.0, 1.0), prior: Any=None, bits: int = 32, flat: bool = False
+    budget: float,
+    *,
+    cap: float = 2.0,
+    k: int = 2,
+    span: Any = (0.0, 1.0),
+    prior: Any = None,
+    bits: int = 32,
+    flat: bool = False,
 ) -> LotteryMarket:
     setting = Setting(low=span[0], high=span[1], domain_size=k, q_max=cap_q(cap, k))
     rule = Flat(setting=setting) if flat else Lottery(prior=prior, setting=setting)
@@ -50,7 +56,7 @@ def market_of(
 
 
 @st.composite
-def markets(draw: Any, bits: Any=32, caps: Any=CAPS) -> Any:
+def markets(draw: Any, bits: Any = 32, caps: Any = CAPS) -> Any:
     """Any market of a few owners: range, cap, domain size, prior or flat chance, budget from nothing to plenty."""
     span = draw(st.sampled_from(RANGES))
     prior = draw(st.sampled_from([None, None, TruncatedNormal(span[0] + 0.3, 0.4, *span)]))
@@ -87,7 +93,7 @@ def utility_micros(found: LotteryResult, i: int, price: float, market: LotteryMa
     return float(found.price_micros[i]) - price * load * 1e6
 
 
-def best_gain_micros(bids: Floats, words: list[int], i: int, lies: Any, market: Any, clear: Any=cleared) -> float:
+def best_gain_micros(bids: Floats, words: list[int], i: int, lies: Any, market: Any, clear: Any = cleared) -> float:
     honest = utility_micros(clear(bids, words, market), i, bids[i], market)
     gains = []
     for lie in lies:
@@ -205,7 +211,9 @@ def plain_by_the_book(bids: Floats, words: list[int], market: Any) -> Any:
     budget=st.floats(0.0, 8.0),
     cap=st.sampled_from([0.5, 1.0, 2.0]),
 )
-def test_chances_and_prices_are_those_of_the_definition(bids: Floats, words: list[int], budget: float, cap: float) -> None:
+def test_chances_and_prices_are_those_of_the_definition(
+    bids: Floats, words: list[int], budget: float, cap: float
+) -> None:
     market = with_coarse_ladder(market_of(budget, cap=cap))
     words = words[: len(bids)]
     found = cleared(bids, words, market)
@@ -216,7 +224,9 @@ def test_chances_and_prices_are_those_of_the_definition(bids: Floats, words: lis
 
 @pytest.mark.parametrize("flat", [False, True])
 @pytest.mark.parametrize("span", RANGES)
-def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(rng: np.random.Generator, span: Any, flat: Any) -> None:
+def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(
+    rng: np.random.Generator, span: Any, flat: Any
+) -> None:
     """To the micro-unit, at words where the formula lands next to a whole price too: few words, many scales."""
     for bits, budget, normal in ((32, 50.0, False), (6, 1.995, False), (48, 50.0, not flat), (10, 1.995, not flat)):
         prior = TruncatedNormal(span[0] + 0.3, 0.4, *span) if normal else None
@@ -225,7 +235,7 @@ def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(rng: np.random.
         rungs = rng.integers(market.ladder.highest - 90_000, market.ladder.highest + 1, 4000)
         found = market.posted(words, rungs)
 
-        def asked(prices: Any, words: list[int]=words, rungs: Any=rungs, market: Any=market) -> Any:
+        def asked(prices: Any, words: Any = words, rungs: Any = rungs, market: Any = market) -> Any:
             return market.count(market.phi_of_reserves(prices), rungs) > words
 
         somebody = asked(np.full(4000, market.cheapest))
@@ -272,7 +282,7 @@ def test_prices_beyond_q_star_are_those_of_the_definition(rng: np.random.Generat
 # --- negative controls: each broken form must be caught by the same tests -------------------------------------------
 
 
-def worst_gain(clear: Any, rng: np.random.Generator, rounds: int=4) -> float:
+def worst_gain(clear: Any, rng: np.random.Generator, rounds: int = 4) -> float:
     """The most that anyone gains in some seeded markets."""
     worst = 0.0
     for _ in range(rounds):
