@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,18 +16,19 @@ import pdqs
 from pdqs.auditing.mechanism import SHIPPED
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import InputError, TermsError
-from pdqs.model.priors import Fitted, TruncatedNormal, Uniform, fit
+from pdqs.model.priors import Fitted, Prior, TruncatedNormal, Uniform, fit
 from pdqs.pricing.payment import misreport_micros
+from pdqs.pricing.rules import Rule
 
 
 @given(low=st.floats(0, 10), width=st.floats(0.1, 10))
-def test_the_uniform_virtual_price_is_twice_the_bid_less_the_low_end(low, width):
+def test_the_uniform_virtual_price_is_twice_the_bid_less_the_low_end(low: float, width: float) -> None:
     bids = low + width * np.linspace(0, 1, 5)
     assert Uniform(low, low + width).virtual_price(bids) == pytest.approx(bids + (bids - low))
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.5, 0.25), (0.0, 1.0), (0.9, 0.05), (-2.0, 0.5)])
-def test_the_truncated_normals_virtual_price_agrees_with_scipy(mean, sd):
+def test_the_truncated_normals_virtual_price_agrees_with_scipy(mean: float, sd: float) -> None:
     oracle = truncnorm((0 - mean) / sd, (1 - mean) / sd, loc=mean, scale=sd)
     bids = np.linspace(0.01, 0.99, 50)
     prior = TruncatedNormal(mean, sd)
@@ -36,14 +38,14 @@ def test_the_truncated_normals_virtual_price_agrees_with_scipy(mean, sd):
     assert (np.diff(prior.virtual_price(np.linspace(0, 1, 2001))) >= 0).all()
 
 
-def test_a_fit_to_uniform_bids_comes_near_the_uniform_price(rng):
+def test_a_fit_to_uniform_bids_comes_near_the_uniform_price(rng: np.random.Generator) -> None:
     prior = fit(rng.random(20_000))
     bids = np.linspace(0.05, 0.95, 19)
     assert np.abs(prior.virtual_price(bids) - 2 * bids).max() < 0.15
     assert prior.quantile(np.array([0.5]))[0] == pytest.approx(0.5, abs=0.02)
 
 
-def test_bimodal_bids_are_ironed_so_that_the_price_never_falls(rng):
+def test_bimodal_bids_are_ironed_so_that_the_price_never_falls(rng: np.random.Generator) -> None:
     two_peaks = np.concatenate([rng.normal(0.2, 0.03, 5000), rng.normal(0.8, 0.03, 5000)]).clip(0, 1)
     prior = fit(two_peaks)
     prices = prior.virtual_price(np.linspace(0, 1, 5001))
@@ -57,19 +59,19 @@ def test_bimodal_bids_are_ironed_so_that_the_price_never_falls(rng):
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.5, 1.0]), min_size=10, max_size=60))
-def test_ties_in_past_bids_still_give_a_rising_price(past):
+def test_ties_in_past_bids_still_give_a_rising_price(past: Any) -> None:
     prices = fit(past).virtual_price(np.linspace(0, 1, 501))
     assert np.isfinite(prices).all()
     assert (np.diff(prices) >= -1e-12).all()
 
 
 @pytest.mark.parametrize("past", [[0.0] * 10, [1.0] * 10, [0.5] * 10, [0.0, 1.0] * 10])
-def test_a_prior_from_the_same_bid_over_and_over_still_clears(past):
+def test_a_prior_from_the_same_bid_over_and_over_still_clears(past: Any) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, prior=fit(past))
     assert pdqs.clear([0.2, 0.4, 0.9], terms).spent <= 1.0
 
 
-def test_too_few_past_bids_and_impossible_figures_are_refused():
+def test_too_few_past_bids_and_impossible_figures_are_refused() -> None:
     with pytest.raises(InputError, match="at least 10 past bids"):
         fit([0.1, 0.2])
     with pytest.raises(InputError, match="row 3, column 'past bid'"):
@@ -80,8 +82,8 @@ def test_too_few_past_bids_and_impossible_figures_are_refused():
         Uniform(1.0, 1.0)
 
 
-def test_the_right_prior_buys_more_than_the_wrong_one(rng):
-    def two_peaks(owners):
+def test_the_right_prior_buys_more_than_the_wrong_one(rng: np.random.Generator) -> None:
+    def two_peaks(owners: int) -> Any:
         return np.where(rng.random(owners) < 0.5, rng.normal(0.2, 0.03, owners), rng.normal(0.8, 0.03, owners)).clip(
             0, 1
         )
@@ -96,7 +98,9 @@ def test_the_right_prior_buys_more_than_the_wrong_one(rng):
 @pytest.mark.parametrize("contract", ["on-report", "on-selection"])
 @pytest.mark.parametrize(("mean", "sd"), [(0.5, 0.25), (-2.0, 0.5), (0.9, 0.05), (0.0, 1.0)])
 @pytest.mark.parametrize("budget", [0.03, 3.0, 300.0])
-def test_a_normal_prior_prices_markets_of_every_size(contract, mean, sd, budget, rng):
+def test_a_normal_prior_prices_markets_of_every_size(
+    contract: str, mean: float, sd: float, budget: float, rng: np.random.Generator
+) -> None:
     """Next to the low end of the range the price is a difference of tails, which must not drown in rounding."""
     prior = TruncatedNormal(mean, sd)
     terms = pdqs.Terms(query=pdqs.Count(), budget=budget, contract=contract, prior=prior)
@@ -114,7 +118,7 @@ PRIORS = BELIEFS | RANGES.map(lambda ends: fit(np.linspace(*ends, 40), ends))
 
 
 @given(prior=PRIORS)
-def test_a_price_is_defined_on_any_bid_range_never_below_the_bid_and_never_falling(prior):
+def test_a_price_is_defined_on_any_bid_range_never_below_the_bid_and_never_falling(prior: Prior) -> None:
     bids = np.unique(np.concatenate([np.linspace(0.0, 3.0, 301), np.geomspace(1e-9, 3.0, 60)]))
     prices = prior.virtual_price(bids)
     assert np.isfinite(prices).all()
@@ -125,26 +129,28 @@ def test_a_price_is_defined_on_any_bid_range_never_below_the_bid_and_never_falli
 @pytest.mark.parametrize("rule", ["optimal", "robust"])
 @settings(max_examples=5)
 @given(prior=BELIEFS, bids=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=3), budget=st.floats(0.1, 8.0))
-def test_nobody_gains_by_a_lie_where_the_priors_range_is_not_that_of_the_bids(rule, prior, bids, budget):
+def test_nobody_gains_by_a_lie_where_the_priors_range_is_not_that_of_the_bids(
+    rule: Rule, prior: Prior, bids: Floats, budget: float
+) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=budget, rule=rule, prior=prior)
     market = np.array(bids)
     for lie in (0.5 * market[0], 0.5 * (market[0] + 1.0)):
         assert SHIPPED.gain_micros(market, 0, float(lie), terms) <= misreport_micros(market[0], terms.setting)
 
 
-def test_the_first_of_two_owners_below_the_prior_gains_nothing():
+def test_the_first_of_two_owners_below_the_prior_gains_nothing() -> None:
     """Carried on below its range as 2b - low, the price was negative there, and a lie of .135 gained 1.9 units."""
     bids = np.array([0.0808, 0.2921])
     terms = pdqs.presets.robust(query=pdqs.Count(), budget=6.0, prior=Uniform(0.3, 1.0))
     assert SHIPPED.gain_micros(bids, 0, 0.135, terms) <= misreport_micros(bids[0], terms.setting)
 
 
-def test_ten_owners_below_the_prior_are_cleared(rng):
+def test_ten_owners_below_the_prior_are_cleared(rng: np.random.Generator) -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=3.0, prior=Uniform(0.1, 1.0))
     assert 0 < pdqs.clear(rng.random(10), terms).spent <= 3.0
 
 
-def test_a_normal_prior_far_above_the_range_has_all_its_digits():
+def test_a_normal_prior_far_above_the_range_has_all_its_digits() -> None:
     """At 1000 standard deviations below the mean, F/f = 1/|z| (1 - 1/z^2 + 3/z^4 ...), the cut at low left out."""
     bids = np.linspace(0.05, 1.0, 20)
     z = 1000.0 - bids
@@ -152,7 +158,7 @@ def test_a_normal_prior_far_above_the_range_has_all_its_digits():
     assert TruncatedNormal(1000.0, 1.0).virtual_price(bids) == pytest.approx(expected, rel=1e-14)
 
 
-def test_a_fitted_prior_whose_prices_fall_is_refused():
+def test_a_fitted_prior_whose_prices_fall_is_refused() -> None:
     with pytest.raises(TermsError, match="never fall"):
         Fitted((0.0, 1.0), (0.5, 0.4), (0.0, 1.0))
 
