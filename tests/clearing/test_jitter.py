@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdqs
-from pdqs.clearing.jitter import EXACT, apply_jittered, calibrate_jittered, summarise_jittered
+from pdqs.clearing.jitter import EXACT, OFFSETS, apply_jittered, calibrate_jittered, jitter_level, summarise_jittered
+from pdqs.clearing.ladder import ladder_of
+from pdqs.model.money import payment_micros
+from pdqs.model.priors import TruncatedNormal
+from pdqs.pricing.payment import curve
+from pdqs.privacy.loss import round_q_down
 
 
 def terms_of(budget: float, **more: Any) -> pdqs.Terms:
@@ -81,3 +86,46 @@ def test_a_large_market_spends_its_budget(rng: np.random.Generator) -> None:
     words, terms = rng.integers(0, 2**32, n, dtype=np.uint32), terms_of(0.2 * n)
     _, payments = cleared(rng.random(n), words, terms)
     assert 0.99 * terms.budget_micros <= payments.sum() <= terms.budget_micros
+
+
+def paid_by_the_book(bid, level, rung, terms):
+    """q and payment at s_{g+d}, from the rule's own curve at that one scale."""
+    scale = ladder_of(*terms.bid_range).scale(rung + int(OFFSETS[level]))
+    if scale <= 0:
+        return 0.0, 0.0
+    chosen = curve(terms.bound_rule, scale, terms.setting)
+    return float(chosen.q(np.array([bid]))[0]), float(chosen.payment(np.array([bid]))[0])
+
+
+@pytest.mark.parametrize(
+    ("more", "n", "budget"),
+    [
+        ({}, 12, 0.2),
+        ({"epsilon_max": 12.0}, 12, 0.6),
+        ({"epsilon_max": 1.0}, 12, 0.001),
+        ({}, 12, 50.0),
+        ({"rule": "linear"}, 12, 0.3),
+        ({"bid_range": (2.0, 3.0)}, 12, 2.0),
+        ({"prior": TruncatedNormal(0.3, 0.2, 0.0, 1.0)}, 2, 0.5),
+    ],
+)
+def test_each_owner_stands_at_the_last_rung_of_the_definition_and_is_paid_by_it(rng, more, n, budget):
+    terms = terms_of(budget * n, **more)
+    low, high = terms.bid_range
+    bids, words = low + (high - low) * rng.random(n), rng.integers(0, 2**32, n, dtype=np.uint32)
+    bids[0] = high
+    calibration = calibrate_jittered(summarise_jittered(bids, words, low, high), terms)
+    q, paid = apply_jittered(bids, words, calibration, terms)
+    levels = jitter_level(words)
+    rungs, highest = calibration.rung_of(bids, levels), ladder_of(low, high).highest
+
+    def needed(i, rung):
+        others = sum(paid_by_the_book(bids[j], levels[j], rung, terms)[1] for j in range(n) if j != i)
+        return others + paid_by_the_book(low, levels[i], rung, terms)[1]
+
+    for i in range(min(n, 4)):
+        own_q, own_paid = paid_by_the_book(bids[i], levels[i], int(rungs[i]), terms)
+        assert needed(i, int(rungs[i])) <= terms.budget + 1e-5
+        assert rungs[i] + int(OFFSETS[-1]) >= highest or needed(i, int(rungs[i]) + 1) > terms.budget - 1e-5
+        assert q[i] == pytest.approx(float(round_q_down(np.array([own_q]))[0]), abs=1e-9)
+        assert abs(int(paid[i]) - int(payment_micros(np.array([own_paid]))[0])) <= 1

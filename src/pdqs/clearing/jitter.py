@@ -20,11 +20,11 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing.ladder import DELTA, Ladder, ladder_of
+from pdqs.clearing.ladder import DELTA, ladder_of
+from pdqs.clearing.moved_curves import MovedCurves
 from pdqs.model.arrays import Floats, Integers, Words
 from pdqs.model.errors import TermsError
 from pdqs.model.money import payment_micros
-from pdqs.pricing.payment import Curve, curve
 from pdqs.privacy.loss import round_q_down
 from pdqs.rounds.terms import Terms
 
@@ -33,6 +33,8 @@ SPREAD = 0.01
 EXACT = 2**16
 JITTER_BINS = 2**12
 _CHARGE = 1.0 + 1e-9  # as on the plain ladder: tables are right to 1e-12, and a hair more is charged than is paid
+
+_AT_ONCE = 2**17  # places times rungs worked out in one go
 
 OFFSETS: Integers = np.rint(np.linspace(-SPREAD / DELTA, SPREAD / DELTA, LEVELS)).astype(np.int64)
 OFFSETS.flags.writeable = False
@@ -136,43 +138,46 @@ class JitterCalibration:
 def calibrate_jittered(summary: JitterSummary, terms: Terms) -> JitterCalibration:
     """Find every place's rung from the counts alone."""
     costs = _Costs(summary, terms)
-    lowest, highest = costs.ladder.lowest - 1 - int(OFFSETS[0]), costs.ladder.highest - int(OFFSETS[-1])
     budget = terms.budget_micros
-    bottom = _last(lambda g: costs.total(g) + int(costs.aside(g).max()) <= budget, lowest, highest)
-    top = _last(lambda g: costs.total(g) <= budget, bottom, highest)
+    low, high = _bracket(costs, budget)
+    bottom = _last(lambda g: costs.at([g])[0].most <= budget, low, high)
+    top = _last(lambda g: costs.at([g])[0].total <= budget, bottom, high)
     rungs = np.full(summary.levels.size, bottom, dtype=np.int64)
     above = np.full(summary.levels.size, top + 1, dtype=np.int64)
-    while (above - rungs > 1).any():
-        middle = (rungs + above) // 2
-        fits = np.empty(rungs.size, dtype=bool)
-        for g in np.unique(middle[above - rungs > 1]).tolist():
-            here = middle == g
-            others = costs.total(g) - costs.charges(g)[here]
-            fits[here] = others + costs.aside(g)[summary.levels[here]] <= budget
-        open_ = above - rungs > 1
-        rungs, above = np.where(open_ & fits, middle, rungs), np.where(open_ & ~fits, middle, above)
+    open_ = np.flatnonzero(above - rungs > 1)
+    while open_.size:
+        middle = (rungs[open_] + above[open_]) // 2
+        tried, row = np.unique(middle, return_inverse=True)
+        fits = np.empty(open_.size, dtype=bool)
+        for j, found in enumerate(costs.at(tried.tolist())):
+            here = row == j
+            fits[here] = found.needed(open_[here]) <= budget
+        rungs[open_[fits]], above[open_[~fits]] = middle[fits], middle[~fits]
+        open_ = open_[above[open_] - rungs[open_] > 1]
     return JitterCalibration(summary=summary, rungs=rungs)
+
+
+def _bracket(costs: _Costs, budget: int) -> tuple[int, int]:
+    """A rung that everyone has at least, and one that nobody is above, from markets that are not jittered.
+
+    Charges rise with the scale, so the jittered market at rung g costs no more than the plain one at g + SPREAD / DELTA
+    and no less than that at g - SPREAD / DELTA: one curve a rung instead of one a level.
+    """
+    lowest, highest = costs.ladder.lowest - 1, costs.ladder.highest
+    reach = int(OFFSETS[-1])
+    sure = _last(lambda g: costs.plain(g).most <= budget, lowest, highest)
+    last = _last(lambda g: costs.plain(g).total <= budget, sure, highest)
+    low = max(sure - reach, lowest + reach)
+    return low, max(min(last + reach, highest - reach), low)
 
 
 def apply_jittered(bids: Floats, words: Words, calibration: JitterCalibration, terms: Terms) -> tuple[Floats, Integers]:
     """q (on the device's grid) and payment in micro-units of a batch of owners, each at her own rung and offset."""
-    ladder = ladder_of(*terms.bid_range)
     levels = jitter_level(words)
-    places = calibration.rung_of(bids, levels) + OFFSETS[levels]
-    q, payments = np.zeros(bids.size), np.zeros(bids.size)
-    for place in np.unique(places).tolist():
-        chosen = _curve(terms, ladder, place)
-        if chosen is not None:
-            here = places == place
-            q[here] = chosen.q(bids[here])
-            payments[here] = chosen.payment_at(bids[here], q[here])
+    places, which = np.unique(calibration.rung_of(bids, levels) + OFFSETS[levels], return_inverse=True)
+    q, payments = MovedCurves(terms, ladder_of(*terms.bid_range)).priced(bids, which.astype(np.int64), places)
     dyadic = round_q_down(q)
     return dyadic, np.where(dyadic > 0, payment_micros(payments), 0)
-
-
-def _curve(terms: Terms, ladder: Ladder, place: int) -> Curve | None:
-    scale = ladder.scale(place)
-    return curve(terms.bound_rule, scale, terms.setting) if scale > 0 else None
 
 
 def _last(holds: Callable[[int], bool], below: int, high: int) -> int:
@@ -184,41 +189,61 @@ def _last(holds: Callable[[int], bool], below: int, high: int) -> int:
     return below
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _RungCosts:
+    """What the market costs at one common rung, in micro-units."""
+
+    total: int  # A(g) = sum_j P(b_j; s_{g+d_j})
+    charges: Integers  # P(b; s_{g+d}) of each place
+    aside: Integers  # P(lo; s_{g+d}) at the level of each place
+
+    @property
+    def most(self) -> int:
+        """A(g) + the largest P(lo; s_{g+d}): at most the budget where everyone fits."""
+        return self.total + int(self.aside.max())
+
+    def needed(self, places: Integers) -> Integers:
+        """sum_{j != i} P(b_j; s_{g+d_j}) + P(lo; s_{g+d_i}) of owners at these places."""
+        return self.total - self.charges[places] + self.aside[places]
+
+
 class _Costs:
-    """What the market costs when the common rung is g; each rung is worked out once."""
+    """What the market costs by common rung; each rung is worked out once, several at a time where owners are few."""
 
     def __init__(self, summary: JitterSummary, terms: Terms) -> None:
         self.ladder = ladder_of(summary.low, summary.high)
-        self._summary, self._terms = summary, terms
-        self._used = np.unique(summary.levels)
-        self._starts = np.searchsorted(summary.levels, np.append(self._used, LEVELS))
-        self._known: dict[int, tuple[int, Integers, Integers]] = {}
+        self._summary, self._curves = summary, MovedCurves(terms, self.ladder)
+        self._used, self._level = np.unique(summary.levels, return_inverse=True)
+        self._bids = np.concatenate([np.full(self._used.size, summary.low), summary.charged_bids])
+        self._known: dict[int, _RungCosts] = {}
 
-    def total(self, rung: int) -> int:
-        """A(g) = sum_j P(b_j; s_{g+d_j})."""
-        return self._at(rung)[0]
+    def at(self, rungs: list[int]) -> list[_RungCosts]:
+        """The costs at these rungs."""
+        missing = [g for g in rungs if g not in self._known]
+        together = max(1, _AT_ONCE // self._bids.size)
+        for start in range(0, len(missing), together):
+            part = missing[start : start + together]
+            places = np.array(part, dtype=np.int64)[:, None] + OFFSETS[self._used]
+            self._known.update(zip(part, self._worked_out(places), strict=True))
+        return [self._known[g] for g in rungs]
 
-    def charges(self, rung: int) -> Integers:
-        """P(b; s_{g+d}) of each place."""
-        return self._at(rung)[1]
+    def plain(self, rung: int) -> _RungCosts:
+        """The costs at a rung if nobody's scale were moved."""
+        return self._worked_out(np.full((1, self._used.size), rung, dtype=np.int64))[0]
 
-    def aside(self, rung: int) -> Integers:
-        """P(lo; s_{g+d}) of each level that has owners, 0 for the others."""
-        return self._at(rung)[2]
-
-    def _at(self, rung: int) -> tuple[int, Integers, Integers]:
-        if rung not in self._known:
-            summary = self._summary
-            charges, aside = np.zeros(summary.levels.size, dtype=np.int64), np.zeros(LEVELS, dtype=np.int64)
-            for j, level in enumerate(self._used.tolist()):
-                chosen = _curve(self._terms, self.ladder, rung + int(OFFSETS[level]))
-                if chosen is None:
-                    continue
-                part = slice(self._starts[j], self._starts[j + 1])
-                bids = np.append(summary.low, summary.charged_bids[part])
-                charged = payment_micros(chosen.payment(bids) * _CHARGE)
-                aside[level], charges[part] = charged[0], charged[1:]
-            if int(aside.max()) * summary.owners >= 2**63:
-                raise TermsError("payments are too large to add up in micro-units: use a larger unit of money")
-            self._known[rung] = int(np.dot(charges, summary.counts)), charges, aside
-        return self._known[rung]
+    def _worked_out(self, places: Integers) -> list[_RungCosts]:
+        """Row by row: ``places`` holds the rung of each level that has owners."""
+        levels = self._used.size
+        rungs, which = np.unique(places, return_inverse=True)
+        which = which.reshape(places.shape)
+        which = np.concatenate([which, which[:, self._level]], axis=1)
+        _, payments = self._curves.priced(np.broadcast_to(self._bids, which.shape), which, rungs)
+        charges = payment_micros(payments * _CHARGE)
+        if charges.size and int(charges.max()) * self._summary.owners >= 2**63:
+            raise TermsError("payments are too large to add up in micro-units: use a larger unit of money")
+        totals = charges[:, levels:] @ self._summary.counts
+        return [
+            _RungCosts(int(total), row[levels:], row[:levels][self._level])
+            for total, row in zip(totals.tolist(), charges, strict=True)
+        ]
