@@ -16,6 +16,7 @@ from pdqs.model.money import payment_micros
 from pdqs.model.priors import TruncatedNormal
 from pdqs.pricing.payment import curve
 from pdqs.privacy.loss import round_q_down
+from pdqs.rounds.terms import Terms
 
 
 def terms_of(budget: float, **more: Any) -> pdqs.Terms:
@@ -88,7 +89,7 @@ def test_a_large_market_spends_its_budget(rng: np.random.Generator) -> None:
     assert 0.99 * terms.budget_micros <= payments.sum() <= terms.budget_micros
 
 
-def paid_by_the_book(bid, level, rung, terms):
+def paid_by_the_book(bid: float, level: float, rung: Any, terms: Terms) -> Any:
     """q and payment at s_{g+d}, from the rule's own curve at that one scale."""
     scale = ladder_of(*terms.bid_range).scale(rung + int(OFFSETS[level]))
     if scale <= 0:
@@ -109,7 +110,9 @@ def paid_by_the_book(bid, level, rung, terms):
         ({"prior": TruncatedNormal(0.3, 0.2, 0.0, 1.0)}, 2, 0.5),
     ],
 )
-def test_each_owner_stands_at_the_last_rung_of_the_definition_and_is_paid_by_it(rng, more, n, budget):
+def test_each_owner_stands_at_the_last_rung_of_the_definition_and_is_paid_by_it(
+    rng: np.random.Generator, more: Any, n: int, budget: float
+) -> None:
     terms = terms_of(budget * n, **more)
     low, high = terms.bid_range
     bids, words = low + (high - low) * rng.random(n), rng.integers(0, 2**32, n, dtype=np.uint32)
@@ -119,7 +122,7 @@ def test_each_owner_stands_at_the_last_rung_of_the_definition_and_is_paid_by_it(
     levels = jitter_level(words)
     rungs, highest = calibration.rung_of(bids, levels), ladder_of(low, high).highest
 
-    def needed(i, rung):
+    def needed(i: int, rung: Any) -> Any:
         others = sum(paid_by_the_book(bids[j], levels[j], rung, terms)[1] for j in range(n) if j != i)
         return others + paid_by_the_book(low, levels[i], rung, terms)[1]
 
