@@ -89,7 +89,7 @@ def test_a_large_market_spends_its_budget(rng: np.random.Generator) -> None:
     assert 0.99 * terms.budget_micros <= payments.sum() <= terms.budget_micros
 
 
-def paid_by_the_book(bid: float, level: float, rung: Any, terms: Terms) -> Any:
+def paid_by_the_book(bid: float, level: int, rung: int, terms: Terms) -> Any:
     """q and payment at s_{g+d}, from the rule's own curve at that one scale."""
     scale = ladder_of(*terms.bid_range).scale(rung + int(OFFSETS[level]))
     if scale <= 0:
