@@ -64,10 +64,10 @@ def test_the_member_with_the_right_hash_is_kept_whatever_its_name(
 ) -> None:
     base, pages = served
     pages[f"/{fetch.ARCHIVES['maternal']}"] = archive(readme=b"about", data=CONTENT)
-    assert fetch.fetch("maternal", tmp_path, base=base)
+    assert fetch.fetch_population("maternal", tmp_path, base=base)
     assert [path.name for path in tmp_path.iterdir()] == ["maternal.csv"]
     assert (tmp_path / "maternal.csv").read_bytes() == CONTENT
-    assert not fetch.fetch("maternal", tmp_path, base="http://127.0.0.1:1"), "nothing is asked for twice"
+    assert not fetch.fetch_population("maternal", tmp_path, base="http://127.0.0.1:1"), "nothing is asked for twice"
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_anything_else_is_refused_and_leaves_nothing(
     if page is not None:
         pages[f"/{fetch.ARCHIVES['maternal']}"] = page
     with pytest.raises(FileError, match=said):
-        fetch.fetch("maternal", tmp_path, base=base)
+        fetch.fetch_population("maternal", tmp_path, base=base)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_with_other_contents_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "obesity.csv").write_text("mine")
     with pytest.raises(FileError, match=r"obesity\.csv is there with other contents"):
-        fetch.fetch("obesity", tmp_path)
+        fetch.fetch_population("obesity", tmp_path)
     assert (tmp_path / "obesity.csv").read_text() == "mine"
 
 

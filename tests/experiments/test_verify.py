@@ -10,7 +10,7 @@ import pytest
 
 from pdqs.cli import main
 from pdqs.experiments import populations
-from pdqs.experiments.verify import RAW, recount, refuse_disagreement, verify
+from pdqs.experiments.verify import RAW, recount, refuse_disagreement, verify_populations
 from pdqs.model.errors import FileError, InputError
 
 RAW_FILES = Path(__file__).parents[3] / "shared" / "data"
@@ -32,7 +32,7 @@ def made_file(name: str, directory: Path) -> Path:
 
 @needs_raw_files
 def test_every_figure_agrees_with_the_raw_public_files() -> None:
-    figures = verify(RAW_FILES)
+    figures = verify_populations(RAW_FILES)
     assert len(figures) == 5 * 6
     assert [figure for figure in figures if not figure.agrees] == []
 
@@ -73,7 +73,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = tmp_path / "exam.csv"
     path.write_text("gender,reading score\nfemale,70\n")
     with pytest.raises(FileError, match=r"exam\.csv has no column 'test preparation course'"):
-        verify(tmp_path)
+        verify_populations(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -87,21 +87,21 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 def test_a_bad_row_is_named(rows: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "exam.csv").write_text(f"id,reading score,test preparation course\n{rows}")
     with pytest.raises(InputError, match=said):
-        verify(tmp_path)
+        verify_populations(tmp_path)
 
 
 def test_a_bad_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="nowhere is not a directory"):
-        verify(tmp_path / "nowhere")
+        verify_populations(tmp_path / "nowhere")
     with pytest.raises(FileError, match="holds none of the raw files"):
-        verify(tmp_path)
+        verify_populations(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"id,reading score,test preparation course\n", b"\xff\xfe\x00"])
 def test_a_file_without_rows_or_text_is_named(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "exam.csv").write_bytes(content)
     with pytest.raises(FileError, match=r"exam\.csv"):
-        verify(tmp_path)
+        verify_populations(tmp_path)
 
 
 def test_agreement_is_not_refused(tmp_path: Path) -> None:

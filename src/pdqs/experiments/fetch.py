@@ -29,7 +29,7 @@ LARGEST_BYTES = 50_000_000
 _SECONDS = 60.0
 
 
-def fetch(name: str, directory: Path, *, base: str = UCI) -> bool:
+def fetch_population(name: str, directory: Path, *, base: str = UCI) -> bool:
     """Put NAME.csv into the directory; False if the right file was there already.
 
     The archive's member with the hash that the package holds is kept, whatever it is called; nothing else is written.

@@ -106,7 +106,7 @@ class Figure:
         return self.held == self.counted
 
 
-def verify(directory: Path) -> list[Figure]:
+def verify_populations(directory: Path) -> list[Figure]:
     """Recount every population whose file NAME.csv lies in the directory; at least one must."""
     if not directory.is_dir():
         raise FileError(f"{directory} is not a directory of raw files")

@@ -163,7 +163,7 @@ class Terms:
         shown_the_bids = self.clearing_facts.shows_bids and isinstance(bound, rules.ReadsBids)
         if rules.is_vouched(bound) or shown_the_bids or isinstance(bound, rules.Asks):
             return bound
-        return rules.tabled(bound, self.setting, self.scale)  # type: ignore[arg-type]  # rules are frozen, so hashable
+        return rules.read_into_table(bound, self.setting, self.scale)  # type: ignore[arg-type]  # rules are frozen, so hashable
 
     @property
     def rule_name(self) -> str:

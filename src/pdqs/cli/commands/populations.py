@@ -43,7 +43,7 @@ def list_them() -> None:
 def verify(data: Annotated[Path, typer.Option(help="Directory with NAME.csv for each population.")]) -> None:
     """Recount the populations from their raw files and say which figures agree."""
     from pdqs.experiments.verify import refuse_disagreement
-    from pdqs.experiments.verify import verify as recounted
+    from pdqs.experiments.verify import verify_populations as recounted
 
     figures = recounted(data)
     rows = [
@@ -75,7 +75,7 @@ def fetch(
     faults = []
     for name in only or fetching.ARCHIVES:
         try:
-            new = fetching.fetch(name, data, base=base or fetching.UCI)
+            new = fetching.fetch_population(name, data, base=base or fetching.UCI)
             typer.echo(f"{name}: {'fetched' if new else 'already there'}, sha256 as held")
         except PdqsError as fault:
             faults.append(fault)

@@ -50,7 +50,7 @@ from pdqs.pricing.rules.quadratic import Quadratic
 from pdqs.pricing.rules.robust import Robust
 from pdqs.pricing.rules.shape import Shaped
 from pdqs.pricing.rules.step import Step
-from pdqs.pricing.rules.tabled import Tabled, tabled
+from pdqs.pricing.rules.tabled import Tabled, read_into_table
 
 NAMED: Mapping[str, Callable[..., Rule]] = MappingProxyType(
     {
@@ -99,7 +99,7 @@ __all__ = [
     "named",
     "printed_scale",
     "prior_of",
+    "read_into_table",
     "replaced",
-    "tabled",
     "with_prior",
 ]

@@ -95,7 +95,7 @@ def vouched(rule_type: AnyType) -> AnyType:
 
 
 def is_vouched(rule: Rule) -> bool:
-    """Whether pdqs itself answers for this rule; any other is read into a table (:mod:`pdqs.rules.tabled`)."""
+    """Whether pdqs itself answers for this rule; any other is read into a table (:mod:`pdqs.pricing.rules.tabled`)."""
     return type(rule) in _VOUCHED
 
 

@@ -55,7 +55,7 @@ class Tabled:
 
 
 @lru_cache(maxsize=8)
-def tabled(rule: Rule, setting: Setting, fixed_scale: float | None = None) -> Tabled:
+def read_into_table(rule: Rule, setting: Setting, fixed_scale: float | None = None) -> Tabled:
     """The rule's table, read now; a warning says so where the rule had to be changed to fall and grow as it must."""
     edges, scales = _public_bids(setting), _public_scales(setting, (printed_scale(rule), fixed_scale))
     read = np.array([_read(rule, edges[:-1], float(scale)) for scale in scales[1:]])
