@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import math
 from dataclasses import replace
 from typing import Any
@@ -451,3 +453,42 @@ def test_a_cell_stands_at_or_below_its_owners(bids: Any, words: Any) -> None:
     edges = draw_edges(32)[draw_bin(words, 32)]
     assert (edges <= words).all()
     assert ((words < 2**16) | (words <= edges * (1 + 1 / 128))).all()
+
+
+# --- beyond q*, cell by cell as THEORY has it -----------------------------------------------------------------------
+
+
+def chance_by_cells(bids, words, i, market, payment) -> int:
+    """Chances beyond q*, the slow way: for each rung the words at which it is hers, and which of those ask her.
+
+    chance = sum_g |[max(R_{g-1}, v_g), R_g)|: v_g is searched for among payments made by quadrature.
+    """
+    beta, form = market.budget_micros / 1e6, market.form
+
+    def asked_words(bid, scale):
+        return math.floor(market.words * min(1.0, math.sqrt(form.best.m1 * scale / (2 * bid))) + 1e-9)
+
+    total, before = 0, 0
+    for g in range(market.ladder.lowest, market.ladder.highest + 1):
+        scale = form.setting.high * 2.0 ** (g / market.ladder.per_octave)
+        others = sum(payment(bids[j], words[j], scale, market) for j in range(len(bids)) if j != i)
+        if others > beta:
+            break
+        reach = asked_words(bids[i], scale)
+        if reach > before:  # words fit from some word on: what the lowest bid would be paid falls with the word
+            left = beta - others
+            first = bisect.bisect_left(range(reach), True, key=lambda k: payment(0.0, k, scale, market) <= left)
+            total += max(0, reach - max(before, first))
+        before = reach
+    return total
+
+
+@pytest.mark.parametrize(("budget", "cap"), [(2.5, 4.0), (4.0, 3.0), (3.0, 5.0)])
+def test_chances_beyond_q_star_are_the_sum_over_cells(rng, budget, cap):
+    market = market_of(budget, cap=cap, bits=4)
+    market.__dict__["ladder"] = ScaleLadder(1.0, 2, -12, 12)
+    bids, words = (0.05 + 0.9 * rng.random(3)).tolist(), rng.integers(0, 16, 3).tolist()
+    found = cleared(bids, words, market)
+    payment = functools.cache(full_payment)
+    assert not market.form.plain
+    assert found.chance_words.tolist() == [chance_by_cells(bids, words, i, market, payment) for i in range(3)]
