@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -458,14 +459,16 @@ def test_a_cell_stands_at_or_below_its_owners(bids: Any, words: Any) -> None:
 # --- beyond q*, cell by cell as THEORY has it -----------------------------------------------------------------------
 
 
-def chance_by_cells(bids, words, i, market, payment) -> int:
+def chance_by_cells(
+    bids: list[float], words: list[int], i: int, market: LotteryMarket, payment: Callable[..., float]
+) -> int:
     """Chances beyond q*, the slow way: for each rung the words at which it is hers, and which of those ask her.
 
     chance = sum_g |[max(R_{g-1}, v_g), R_g)|: v_g is searched for among payments made by quadrature.
     """
     beta, form = market.budget_micros / 1e6, market.form
 
-    def asked_words(bid, scale):
+    def asked_words(bid: float, scale: float) -> int:
         return math.floor(market.words * min(1.0, math.sqrt(form.best.m1 * scale / (2 * bid))) + 1e-9)
 
     total, before = 0, 0
@@ -484,7 +487,7 @@ def chance_by_cells(bids, words, i, market, payment) -> int:
 
 
 @pytest.mark.parametrize(("budget", "cap"), [(2.5, 4.0), (4.0, 3.0), (3.0, 5.0)])
-def test_chances_beyond_q_star_are_the_sum_over_cells(rng, budget, cap):
+def test_chances_beyond_q_star_are_the_sum_over_cells(rng: np.random.Generator, budget: float, cap: float) -> None:
     market = market_of(budget, cap=cap, bits=4)
     market.__dict__["ladder"] = ScaleLadder(1.0, 2, -12, 12)
     bids, words = (0.05 + 0.9 * rng.random(3)).tolist(), rng.integers(0, 16, 3).tolist()
