@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market kills browser clean
+.PHONY: help demo setup check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions kills browser clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -73,6 +73,9 @@ bench-scale: $(VENV)/.all ## streaming beside its peers (goes on where an earlie
 
 bench-market: $(VENV)/.all ## the market's bids per second beside a bare insert, on both databases
 	$(BIN)/python benchmarks/bench_market.py
+
+questions: $(VENV)/.all ## what smaller questions gain, and the coverage of staged intervals (goes on where it stopped)
+	$(BIN)/python benchmarks/questions_table.py --out docs/results/questions --rounds 1000 --seed 1
 
 kills: $(VENV)/.all ## a hundred kill -9 of clearing and of settling, on each database
 	$(BIN)/python tests/market/killing.py --kills 100
