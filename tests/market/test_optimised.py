@@ -15,7 +15,7 @@ WORDS = "sum_to_zero or frozen or beyond or entered or not_made"
 
 
 def test_the_ledger_and_settlement_tests_pass_when_asserts_are_compiled_away() -> None:
-    files = ["market/test_ledger.py", "market/test_rounds.py", "test_settlement.py"]
+    files = ["market/test_ledger.py", "market/test_rounds.py", "rounds/test_settlement.py"]
     chosen = f"({WORDS} or test_ledger or test_settlement) and not postgresql"
     # pytest rewrites the asserts of the tests themselves, so these still count; those of pdqs are gone.
     quiet = ["-p", "no:cacheprovider", "-W", "ignore::pytest.PytestConfigWarning"]
