@@ -130,6 +130,8 @@ def test_an_owner_without_an_id_is_named() -> None:
     with pytest.raises(RowError, match="row 2, column 'owner': the owner has no id"):
         number_ids(pa.array(["a", None]))
     with pytest.raises(InputError, match="whole numbers, text or bytes, not double"):
+        number_ids(pa.array([0.5]))
+    with pytest.raises(InputError, match="whole numbers, text or bytes, not float"):
         number_ids([0.5])
 
 

@@ -108,4 +108,6 @@ def only(offers: Offers, rows: Integers) -> Offers:
         payment_micros=offers.payment_micros[rows],
         domain=offers.domain,
         budget_micros=offers.budget_micros,
+        chance=offers.chance[rows],
+        draw=offers.draw[rows],
     )

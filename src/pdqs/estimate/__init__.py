@@ -1,8 +1,25 @@
-"""Estimates: reports in, an answer out. ``tally`` adds up, ``estimators`` and ``functional`` read the sums."""
+"""Estimates: reports in, an answer out.
+
+``evidence`` adds up, ``readings`` holds what each estimator makes of the sums, and one file a query reads it.
+"""
 
 from __future__ import annotations
 
-from pdqs.estimate.answers import Answer, answer, answer_from_tally
+from pdqs.estimate.answers import Answer, answer, answer_from_evidence, answer_from_tally, read_evidence
+from pdqs.estimate.evidence import Evidence, evidence_of, gathered, of_tally, prices_of
 from pdqs.estimate.tallies import Tally, tally
 
-__all__ = ["Answer", "Tally", "answer", "answer_from_tally", "tally"]
+__all__ = [
+    "Answer",
+    "Evidence",
+    "Tally",
+    "answer",
+    "answer_from_evidence",
+    "answer_from_tally",
+    "evidence_of",
+    "gathered",
+    "of_tally",
+    "prices_of",
+    "read_evidence",
+    "tally",
+]

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast, final
+from typing import Any, final
 
 import numpy as np
 
-from pdqs.estimate.estimators import ESTIMATORS, Estimate, disagreement
-from pdqs.estimate.functionals import CumulativeShares, Functional, NumberMean, Shares
+from pdqs.estimate.by_price import PriceBand, bands_by_price
+from pdqs.estimate.chances import sampled
+from pdqs.estimate.count import read_count
+from pdqs.estimate.dishonest import checked_share
+from pdqs.estimate.evidence import Evidence, gathered, of_tally
+from pdqs.estimate.histogram import read_histogram
 from pdqs.estimate.level import z_of
-from pdqs.estimate.tallies import Tally, tally
-from pdqs.model.arrays import Floats
+from pdqs.estimate.mean import read_mean
+from pdqs.estimate.quantile import read_quantile
+from pdqs.estimate.readings import Reading, Widening
+from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_of, statistic_of, warnings_of
+from pdqs.estimate.tallies import Tally
 from pdqs.model.errors import EstimateError
-from pdqs.model.names import EstimatorName, QueryKind
-from pdqs.model.query import Median, Quantile, Query
+from pdqs.model.query import Query
 from pdqs.present.text import Shown
 from pdqs.rounds.belonging import refuse_strangers
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 from pdqs.rounds.terms import Terms
 
-SUSPICIOUS = 3.0
-"""Standard errors between weighted and unbiased that call for a warning: a false alarm in 1 round of 370."""
+USUAL_CHEATS = 0.05
+"""The share of dishonest owners that an answer shows itself against, unless told otherwise."""
 
 
 @final
@@ -33,54 +38,95 @@ class Answer(Shown):
     """What the consumer learns.
 
     ``value`` is kept to what is possible (a count between 0 and n, a value of the domain), ``raw`` is the figure before
-    that. ``interval`` covers the truth among these owners with probability ``level``. For a histogram the three are
-    arrays, a row for each value. ``heard`` counts owners whose report says anything (q > 0): unless the estimator is
-    `unbiased`, the others are taken to be like them, and no test on the reports can tell if they are not.
+    that. ``interval`` covers the truth among these owners with probability ``level``; ``simultaneous`` does so for all
+    rows of a histogram at once (and is the interval otherwise). For a histogram they are arrays, a row for each value.
+    All are None when the reports say too little, and ``warnings`` gives the reason.
+
+    ``asked`` counts owners who were asked, ``reports`` those who reported, ``heard`` those of them whose report says
+    anything (q > 0): unless the estimator is `unbiased`, the others are taken to be like them, and no test on the
+    reports can tell if they are not; ``sensitivity`` says how far they would have to differ. ``by_price`` is what
+    cheaper and dearer owners say, for `unbiased`.
     """
 
     value: Any
     raw: Any
     interval: Any
+    simultaneous: Any
+    standard_error: Any
     level: float
     estimator: str
     query: Query
     owners: int
+    asked: int
     reports: int
     heard: int
     information: float
     warnings: tuple[str, ...]
+    sensitivity: str
+    by_price: tuple[PriceBand, ...]
+    widening: Widening | None
+
+    def interval_if_dishonest(self, share: float = USUAL_CHEATS) -> Any:
+        """The interval that still holds when this share of the reports' weight is arbitrary.
+
+        Nobody can tell an owner who sends noise from one who does not: she is paid the same (section 11 of
+        docs/theory). None without an answer.
+        """
+        checked_share(share)
+        if self.widening is None:
+            return None
+        ends = self.widening.at(share)
+        return ends if ends.ndim > 1 else (float(ends[0]), float(ends[1]))
 
     def title(self) -> str:
+        kind = self.query.kind.capitalize()
+        if self.value is None:
+            return f"{kind}: no answer"
         if isinstance(self.value, np.ndarray):
-            return f"{self.query.kind.capitalize()} over {self.value.size} values"
-        return f"{self.query.kind.capitalize()}: {self.value:,.6g}"
+            return f"{kind} over {self.value.size} values"
+        return f"{kind}: {self.value:,.6g}"
 
     def rows(self) -> list[tuple[str, str]]:
-        if isinstance(self.value, np.ndarray):
-            labels = self.query.question.domain.decode(np.arange(self.value.size))
-            shown = [
-                (str(label), f"{value:,.1f}  ({low:,.1f} to {high:,.1f})")
-                for label, value, (low, high) in zip(labels, self.value, self.interval, strict=True)
-            ]
-            rows = shown if len(shown) <= 12 else [*shown[:6], ("...", f"{len(shown)} in all"), *shown[-5:]]
-        else:
-            low, high = self.interval
-            rows = [
-                (f"{self.level:.4g} interval", f"{low:,.6g} to {high:,.6g}"),
-                ("before clipping", f"{self.raw:,.6g}"),
-            ]
+        told = self._cells() if isinstance(self.value, np.ndarray) else self._ends()
+        more = [("those not heard", self.sensitivity)] if self.sensitivity else []
+        return [*told, *more, ("estimator", self.estimator), ("stands on", self._standing())]
+
+    def _ends(self) -> list[tuple[str, str]]:
+        if self.value is None:
+            return []
+        (low, high), (least, most) = self.interval, self.interval_if_dishonest()
         return [
-            *rows,
-            ("estimator", self.estimator),
-            ("stands on", self._standing()),
+            (f"{self.level:.4g} interval", f"{low:,.6g} to {high:,.6g}"),
+            (f"if {USUAL_CHEATS:.0%} cheat", f"{least:,.6g} to {most:,.6g}"),
+            ("before clipping", f"{self.raw:,.6g}"),
         ]
+
+    def _cells(self) -> list[tuple[str, str]]:
+        labels = self.query.question.domain.decode(np.arange(self.value.size))
+        columns = self.value, self.interval, self.simultaneous, self.interval_if_dishonest()
+        shown = [
+            (
+                str(label),
+                f"{value:,.1f}  ({_span(own)}; all at once {_span(joint)}; if {USUAL_CHEATS:.0%} cheat {_span(bad)})",
+            )
+            for label, value, own, joint, bad in zip(labels, *columns, strict=True)
+        ]
+        return shown if len(shown) <= 12 else [*shown[:6], ("...", f"{len(shown)} in all"), *shown[-5:]]
 
     def _standing(self) -> str:
         heard = f"{self.heard:,} of {self.owners:,} owners, information {self.information:,.1f}"
-        return heard if self.heard == self.owners else f"{heard}; the others are taken to be like them"
+        if self.heard == self.owners or self.value is None:
+            return heard
+        if self.estimator == "unbiased":
+            return f"{heard}; drawn by lot from owners of every price"
+        return f"{heard}; the others are taken to be like them"
 
     def notes(self) -> tuple[str, ...]:
         return self.warnings
+
+
+def _span(ends: Any) -> str:
+    return f"{ends[0]:,.1f} to {ends[1]:,.1f}"
 
 
 def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.95) -> Answer:
@@ -96,131 +142,58 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
     True
     """
     refuse_strangers(reports, offers, terms, EstimateError)
-    return answer_from_tally(tally(reports, offers), terms, level=level)
+    evidence = gathered(reports, offers, by_price=terms.estimator == "unbiased")
+    return answer_from_evidence(evidence, terms, level=level)
 
 
-def answer_from_tally(sums: Tally, terms: Terms, *, level: float = 0.95) -> Answer:
+def answer_from_evidence(evidence: Evidence, terms: Terms, *, level: float = 0.95) -> Answer:
     """The answer from sums alone: reports need never be collected in one place."""
-    z = z_of(level)
-    value, raw, interval, gap = READINGS[terms.query.kind](sums, terms, z)
+    z_of(level)
+    information = information_of(evidence, terms)
+    silence = reason_for_silence(evidence, terms, information)
+    found = None if silence else read_evidence(evidence, terms, level)
     return Answer(
-        value=value,
-        raw=raw,
-        interval=interval,
+        value=found and found.value,
+        raw=found and found.raw,
+        interval=found and found.interval,
+        simultaneous=found and found.simultaneous,
+        standard_error=found and found.standard_error,
         level=level,
         estimator=terms.estimator,
         query=terms.query,
-        owners=sums.owners,
-        reports=sums.reports,
-        heard=sums.heard,
-        information=sums.power(2),
-        warnings=tuple(_warnings(sums, terms, z, gap)),
+        owners=evidence.owners,
+        asked=evidence.asked,
+        reports=evidence.tally.reports,
+        heard=evidence.tally.heard,
+        information=information,
+        warnings=tuple(warnings_of(evidence, terms, found) if found else [silence, *missing_note(evidence, terms)]),
+        sensitivity=sensitivity_of(evidence, terms, found) if found else "",
+        by_price=bands_by_price(evidence, terms, found.value) if found else (),
+        widening=found and found.widening,
     )
 
 
-Reading = tuple[Any, Any, Any, float]
-"""value, raw, interval, and the largest disagreement between weighted and unbiased in standard errors."""
+def answer_from_tally(sums: Tally, terms: Terms, *, level: float = 0.95) -> Answer:
+    """The answer from a plain tally, for estimators without chances; weights are q itself."""
+    return answer_from_evidence(of_tally(sums), terms, level=level)
 
 
-def _estimated(statistic: Functional, sums: Tally, terms: Terms) -> Estimate:
-    return ESTIMATORS[terms.estimator](statistic, sums)
+def information_of(evidence: Evidence, terms: Terms) -> float:
+    """sum q^2 over the reports, or with chances n_eff q^2: as much as that many equal weights say."""
+    if terms.estimator == "unbiased":
+        return sampled(statistic_of(terms.query), evidence.drawn).information
+    return evidence.tally.power(2)
 
 
-def _ends(found: Estimate, z: float, low: Floats | float, high: Floats | float) -> tuple[Floats, Floats]:
-    reach = z * found.standard_error
-    return np.clip(found.middle - reach, low, high), np.clip(found.middle + reach, low, high)
+def read_evidence(evidence: Evidence, terms: Terms, level: float) -> Reading:
+    """What the query makes of the evidence, be it ever so little."""
+    return _READINGS[terms.query.kind](evidence, terms, level)
 
 
-def _count(sums: Tally, terms: Terms, z: float) -> Reading:
-    statistic = Shares(2)
-    found = _estimated(statistic, sums, terms)
-    low, high = _ends(found, z, 0.0, 1.0)
-    n = sums.owners
-    raw = n * float(found.mean[1])
-    gap = float(disagreement(statistic, sums)[1])
-    return min(max(raw, 0.0), float(n)), raw, (n * float(low[1]), n * float(high[1])), gap
-
-
-def _mean(sums: Tally, terms: Terms, z: float) -> Reading:
-    numbers = terms.question.domain.numbers
-    statistic = NumberMean(numbers)
-    found = _estimated(statistic, sums, terms)
-    low, high = _ends(found, z, numbers[0], numbers[-1])
-    raw = float(found.mean[0])
-    value = min(max(raw, float(numbers[0])), float(numbers[-1]))
-    return value, raw, (float(low[0]), float(high[0])), float(disagreement(statistic, sums)[0])
-
-
-def _histogram(sums: Tally, terms: Terms, z: float) -> Reading:
-    statistic = Shares(terms.domain_size)
-    found = _estimated(statistic, sums, terms)
-    n = sums.owners
-    interval = n * np.stack(_ends(found, z, 0.0, 1.0), axis=1)
-    # The worst of k gaps is larger by chance alone: compare it with what the worst of k would reach.
-    gap = float(np.abs(disagreement(statistic, sums)).max()) - math.sqrt(2 * math.log(terms.domain_size / 2))
-    return np.clip(n * found.mean, 0.0, n), n * found.mean, interval, gap
-
-
-def _quantile(sums: Tally, terms: Terms, z: float) -> Reading:
-    """Invert the cumulative share, made monotone, at p; the interval holds the values that p cannot be told from.
-
-    A value x_j is the quantile when F(x_j) >= p and F(x_{j-1}) < p. It stays in the interval unless one of the two is
-    contradicted by more than z standard errors.
-    """
-    from scipy.optimize import isotonic_regression  # a slow import, needed by quantiles only
-
-    p = cast(Median | Quantile, terms.query).p  # no other kind is read here
-    numbers = terms.question.domain.numbers
-    statistic = CumulativeShares(numbers.size)
-    found = _estimated(statistic, sums, terms)
-    shares = isotonic_regression(found.mean).x
-    shares[-1] = 1.0  # everyone is at or below the last value, whatever the noise says
-    at = int(np.argmax(shares >= p))
-    error = np.append(found.standard_error[:-1], 0.0)
-    middle = np.append(isotonic_regression(found.middle).x[:-1], 1.0)
-    not_below = middle + z * error >= p
-    not_above = np.concatenate([[True], (middle - z * error)[:-1] < p])
-    possible = np.flatnonzero(not_below & not_above)
-    ends = (at, at) if not possible.size else (min(int(possible[0]), at), max(int(possible[-1]), at))
-    gap = float(disagreement(statistic, sums)[at])
-    interval = (float(numbers[ends[0]]), float(numbers[ends[1]]))
-    return float(numbers[at]), _crossing(shares, numbers, at, p), interval, gap
-
-
-def _crossing(shares: Floats, numbers: Floats, at: int, p: float) -> float:
-    """Where the straight line between two values crosses p: the quantile before it is put onto the domain."""
-    if at == 0 or shares[at] <= shares[at - 1]:
-        return float(numbers[at])
-    part = (p - shares[at - 1]) / (shares[at] - shares[at - 1])
-    return float(numbers[at - 1] + part * (numbers[at] - numbers[at - 1]))
-
-
-READINGS: Mapping[str, Callable[[Tally, Terms, float], Reading]] = {
-    QueryKind.COUNT: _count,
-    QueryKind.MEAN: _mean,
-    QueryKind.HISTOGRAM: _histogram,
-    QueryKind.MEDIAN: _quantile,
-    QueryKind.QUANTILE: _quantile,
+_READINGS: dict[str, Callable[[Evidence, Terms, float], Reading]] = {
+    "count": read_count,
+    "mean": read_mean,
+    "histogram": read_histogram,
+    "median": read_quantile,
+    "quantile": read_quantile,
 }
-
-
-def _warnings(sums: Tally, terms: Terms, z: float, gap: float) -> list[str]:
-    found = []
-    information = sums.power(2)
-    if terms.estimator == EstimatorName.NAIVE:
-        found.append(
-            "the naive estimator takes randomised reports at face value: it leans toward the middle of the domain"
-        )
-    elif information <= z * z:
-        found.append(
-            f"too little was bought to say anything: information {information:.2f}, at least {z * z:.1f} needed"
-        )
-    if abs(gap) > SUSPICIOUS:
-        found.append(
-            f"bids and values look correlated: weighted and unbiased answers differ by {abs(gap):.1f} standard errors;"
-            " use rule 'robust' with estimator 'unbiased'"
-        )
-    if sums.reports < sums.owners:
-        missing = sums.owners - sums.reports
-        found.append(f"{missing:,} of {sums.owners:,} reports are missing: the rest are taken to stand for them")
-    return found

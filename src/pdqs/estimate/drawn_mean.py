@@ -43,6 +43,12 @@ def mean_interval(
     return _edge(lambda m: stands(m, estimate), start, low), _edge(lambda m: stands(m, estimate), start, high)
 
 
+def mean_error(statistic: Functional, found: Sampled, *, level_gap: float = 0.0) -> float:
+    """sqrt(sum V_h) at the estimate: its standard error."""
+    at = float(np.clip(found.estimate[0], statistic.reach[0][0], statistic.reach[1][0]))
+    return float(np.sqrt(_variance(statistic, found, level_gap)(at).sum()))
+
+
 def _edge(stands: Callable[[float], bool], inside: float, end: float) -> float:
     """Where, on the way from ``inside`` to ``end``, a hypothesis falls."""
     if stands(end):

@@ -14,8 +14,8 @@ from typing import final
 import numpy as np
 
 from pdqs.estimate.functionals import Functional
-from pdqs.estimate.tallies import Tally, tally
-from pdqs.model.arrays import Booleans, Floats
+from pdqs.estimate.tallies import Tally, tally, tally_of
+from pdqs.model.arrays import Floats
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 
@@ -62,14 +62,21 @@ Bands = Mapping[int, Tally]
 
 
 def banded_tally(reports: Reports, offers: Offers) -> Bands:
-    """Add up a batch of reports, each band of q apart."""
-    band = np.minimum((offers.q * BANDS).astype(np.int64), BANDS - 1)
-    chosen: dict[int, Booleans] = {int(b): band == b for b in np.unique(band[reports.arrived])}
-    return {b: tally(reports.only(these), offers) for b, these in chosen.items()}
+    """Add up a batch of owners, each band of q apart; each counts its own owners, whoever reported."""
+    band = np.minimum(offers.q * BANDS, BANDS - 1).astype(np.uint8)
+    if not band.size or band.min() == band.max():
+        return {int(band[0]) if band.size else 0: tally(reports, offers)}
+    order = np.argsort(band, kind="stable")
+    ends = np.flatnonzero(np.diff(band[order])) + 1
+    parts = np.split(order, ends)
+    return {
+        int(band[part[0]]): tally_of(offers.q[part], reports.codes[part], reports.arrived[part], offers.domain.size)
+        for part in parts
+    }
 
 
 def merged_bands(ours: Bands, theirs: Bands) -> Bands:
-    """The bands of two sets of reports together. Each counts its own owners, whoever reported."""
+    """The bands of two sets of owners together."""
     both = {b: ours[b].merged(theirs[b]) for b in ours.keys() & theirs.keys()}
     return {**ours, **theirs, **both}
 

@@ -87,12 +87,17 @@ class Tally:
 def tally(reports: Reports, offers: Offers) -> Tally:
     """Add up a batch of reports."""
     ensure(len(reports) == len(offers), "reports and offers of different markets")
-    sums = _Sums(offers.domain.size)
-    rows = min(max(_BATCH, offers.domain.size), 2**20)
-    for start in range(0, len(offers), rows):
+    return tally_of(offers.q, reports.codes, reports.arrived, offers.domain.size)
+
+
+def tally_of(q: Floats, codes: Integers, arrived: Booleans, domain_size: int) -> Tally:
+    """The same from bare columns."""
+    sums = _Sums(domain_size)
+    rows = min(max(_BATCH, domain_size), 2**20)
+    for start in range(0, q.size, rows):
         part = slice(start, start + rows)
-        sums.add(offers.q[part], reports.codes[part], reports.arrived[part])
-    return sums.tally(len(offers))
+        sums.add(q[part], codes[part], arrived[part])
+    return sums.tally(q.size)
 
 
 _BATCH = 2**15  # a dozen columns of this many stay in a core's cache

@@ -66,10 +66,12 @@ def number_ids(ids: object, *, column: str = "owner") -> Numbers:
     >>> len(set(number_ids(["a", "b", "a", "a-long-name", ""]).tolist()))
     4
     """
+    if not type(ids).__module__.startswith("pyarrow"):
+        return _plain_ids(ids, column)
     import pyarrow as pa
     import pyarrow.types as kind
 
-    column_of_ids = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids)
+    column_of_ids = ids
     if column_of_ids.null_count:
         row = int(np.argmax(np.asarray(column_of_ids.is_null())))
         raise RowError(row + 1, column, "the owner has no id")
@@ -79,20 +81,36 @@ def number_ids(ids: object, *, column: str = "owner") -> Numbers:
         return np.asarray(column_of_ids).astype(np.uint64)
     textual = (kind.is_string, kind.is_large_string, kind.is_binary, kind.is_large_binary, kind.is_fixed_size_binary)
     if any(fits(column_of_ids.type) for fits in textual):
-        return _mixed_bytes(column_of_ids.cast(pa.large_binary()))
+        return _mixed_texts(column_of_ids.cast(pa.large_binary()).to_pylist())
     raise InputError(f"column {column!r}: ids must be whole numbers, text or bytes, not {column_of_ids.type}")
 
 
-def _mixed_bytes(texts: Any) -> Numbers:
-    """h = mix(h xor w) over the 8-byte words w of each text, from h = mix(its length)."""
-    import pyarrow.compute as pc
+def _plain_ids(ids: Any, column: str) -> Numbers:
+    """The numbers of a list, an array or a data frame's column of ids, which need no arrow."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
+        return ids.astype(np.uint64)
+    listed = list(ids)
+    for row, each in enumerate(listed, start=1):
+        if each is None or each != each:
+            raise RowError(row, column, "the owner has no id")
+    if all(isinstance(each, int | np.integer) and not isinstance(each, bool) for each in listed):
+        return np.array([int(each) % 2**64 for each in listed], dtype=np.uint64)
+    if all(isinstance(each, str) for each in listed):
+        return _mixed_texts([each.encode(errors="surrogatepass") for each in listed])
+    if all(isinstance(each, bytes) for each in listed):
+        return _mixed_texts(listed)
+    kinds = " and ".join(sorted({type(each).__name__ for each in listed}))
+    raise InputError(f"column {column!r}: ids must be whole numbers, text or bytes, not {kinds}")
 
-    lengths = np.asarray(pc.binary_length(texts)).astype(np.uint64)
+
+def _mixed_texts(texts: list[bytes]) -> Numbers:
+    """h = mix(h xor w) over the 8-byte words w of each text, from h = mix(its length)."""
+    lengths = np.fromiter(map(len, texts), dtype=np.uint64, count=len(texts))
     mixed = _mix(lengths)
     if not lengths.size or not int(lengths.max()):
         return mixed
     words_each = -(-int(lengths.max()) // 8)
-    padded = np.array(texts.to_pylist(), dtype=f"S{8 * words_each}").view("<u8").reshape(-1, words_each)
+    padded = np.array(texts, dtype=f"S{8 * words_each}").view("<u8").reshape(-1, words_each)
     for place in range(words_each):
         inside = lengths > 8 * place  # what lies past a text's end must not depend on its neighbours' lengths
         mixed[inside] = _mix(mixed[inside] ^ padded[inside, place])

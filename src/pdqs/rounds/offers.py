@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
 import numpy as np
 
-from pdqs.model.arrays import Floats, Integers, read_only
+from pdqs.model.arrays import Booleans, Floats, Integers, Words, read_only
 from pdqs.model.domain import Domain
+from pdqs.model.errors import ensure
 from pdqs.model.money import payment_micros, short_money, units
 from pdqs.present.text import Shown, table
 from pdqs.privacy.loss import epsilon_upper, round_q_down
+
+_EVERYONE: Floats = np.zeros(0)
+_NO_DRAW: Words = np.zeros(0, dtype=np.uint32)
 
 
 @final
@@ -21,7 +25,10 @@ class Offers(Shown):
     """Arrays in bid order: the chance of truth q, the privacy loss it means, and the expected payment.
 
     q is a multiple of 2^-32, ``epsilon`` the exact loss at that q on the domain as it is, and ``payment_micros`` whole
-    micro-units. The arrays cannot be written to. ``promise`` is that of the terms they were cleared under
+    micro-units; all three are 0 for owners who are not asked. ``chance`` is rho, the chance of being asked, given
+    everyone else's bid and draw: an exact multiple of 2^-32, and 1 for everyone under a rule without a lottery; 0 means
+    that the budget could never pay her. ``draw`` holds the public words that decided who is asked (zeros where none
+    were needed). The arrays cannot be written to. ``promise`` is that of the terms they were cleared under
     (:attr:`pdqs.Terms.promise`), empty where it is not known, as in a file.
     """
 
@@ -32,9 +39,16 @@ class Offers(Shown):
     domain: Domain
     budget_micros: int
     promise: str = ""
+    chance: Floats = field(default_factory=lambda: _EVERYONE)
+    draw: Words = field(default_factory=lambda: _NO_DRAW)
 
     def __post_init__(self) -> None:
-        for name in ("bids", "q", "epsilon", "payment_micros"):
+        if self.chance is _EVERYONE:
+            object.__setattr__(self, "chance", np.broadcast_to(1.0, self.q.shape))
+        if self.draw is _NO_DRAW:
+            object.__setattr__(self, "draw", np.broadcast_to(np.uint32(0), self.q.shape))
+        for name in ("bids", "q", "epsilon", "payment_micros", "chance", "draw"):
+            ensure(getattr(self, name).shape == self.q.shape, f"{name} of another length than q")
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __len__(self) -> int:
@@ -56,9 +70,32 @@ class Offers(Shown):
         return float(units(np.int64(self.spent_micros)))  # type: ignore[arg-type]  # a scalar is a 0-d array here
 
     @cached_property
+    def asked(self) -> Booleans:
+        """Who is asked for anything at all: those with q > 0."""
+        asked: Booleans = self.q > 0
+        return asked
+
+    @cached_property
+    def by_lottery(self) -> bool:
+        """Whether some owners were left out by a draw, or could be."""
+        return bool((self.chance < 1.0).any())
+
+    @cached_property
+    def unreachable(self) -> int:
+        """How many owners have no chance of being asked: their price is beyond what the budget can pay."""
+        return int(np.count_nonzero(self.chance == 0.0))
+
+    @cached_property
     def information(self) -> float:
-        """sum q^2: four times this is the worst-case Fisher information about a share."""
-        return float(np.dot(self.q, self.q))
+        """What the reports will tell: four times this is the worst-case Fisher information about a share.
+
+        sum q^2 without a lottery; with one, over the asked and with w = 1/chance, (sum w)^2 / sum (w/q)^2: as much as
+        that many equal weights would.
+        """
+        if not self.by_lottery:
+            return float(np.dot(self.q, self.q))
+        w = 1.0 / self.chance[self.asked]
+        return float(w.sum() ** 2 / np.square(w / self.q[self.asked]).sum()) if w.size else 0.0
 
     @cached_property
     def bought(self) -> int:
@@ -72,8 +109,10 @@ class Offers(Shown):
         some = self.q > 0
         rows = [
             ("spent", f"{short_money(self.spent_micros)} of {short_money(self.budget_micros)}"),
-            ("information", f"{self.information:,.1f} (sum of q^2)"),
+            ("information", f"{self.information:,.1f} ({'n_eff q^2' if self.by_lottery else 'sum of q^2'})"),
         ]
+        if self.by_lottery:
+            rows += [("chance", _spread(self.chance))]
         if some.any():
             rows += [
                 ("q", _spread(self.q[some])),
@@ -82,14 +121,20 @@ class Offers(Shown):
             ]
         return rows
 
+    def notes(self) -> tuple[str, ...]:
+        if not self.unreachable:
+            return ()
+        return (f"{self.unreachable:,} of {len(self):,} owners ask more than this budget can pay: no report of theirs",)
+
     def to_table(self, rows: int = 10) -> str:
         """The first offers as a plain table."""
         return table(
-            ("bid", "q", "epsilon", "payment"),
+            ("bid", "chance", "q", "epsilon", "payment"),
             [
-                (f"{b:.4f}", f"{q:.4f}", f"{e:.4f}", f"{p:.6f}")
-                for b, q, e, p in zip(
-                    self.bids[:rows], self.q[:rows], self.epsilon[:rows], self.payment[:rows], strict=True
+                (f"{b:.4f}", f"{c:.4f}", f"{q:.4f}", f"{e:.4f}", f"{p:.6f}")
+                for b, c, q, e, p in zip(
+                    *(column[:rows] for column in (self.bids, self.chance, self.q, self.epsilon, self.payment)),
+                    strict=True,
                 )
             ],
         )
@@ -132,3 +177,19 @@ def make_offers(bids: Floats, q: Floats, payments: Floats, domain: Domain, budge
     draft = Draft(bids, domain, budget_micros)
     draft.fill(slice(None), q, payment_micros(payments))
     return draft.closed()
+
+
+def drawn_offers(
+    bids: Floats, draw: Words, chance: Floats, q: Floats, payments_micros: Integers, *, domain: Domain, budget: int
+) -> Offers:
+    """Offers of a lottery: q (on the grid already) and payments are 0 for whoever is not asked."""
+    return Offers(
+        bids=bids,
+        q=q,
+        epsilon=epsilon_upper(q, domain.size),
+        payment_micros=payments_micros,
+        domain=domain,
+        budget_micros=budget,
+        chance=chance,
+        draw=draw,
+    )

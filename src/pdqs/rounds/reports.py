@@ -11,7 +11,7 @@ from pdqs.model.arrays import Booleans, Column, Integers, Values, read_only
 from pdqs.model.checks import made, shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
-from pdqs.privacy.entropy import Entropy, SeededEntropy
+from pdqs.privacy.entropy import Entropy, OwnEntropy, SeededEntropy
 from pdqs.privacy.randomiser import draw_reports, q_numerators
 from pdqs.rounds.offers import Offers
 
@@ -58,7 +58,10 @@ class Reports:
 
 
 def randomise(values: Column, offers: Offers, rng: np.random.Generator | Entropy) -> Reports:
-    """Every owner's report, drawn at her own q.
+    """The report of every owner who was asked, drawn at her own q.
+
+    An owner whom a lottery left out draws nothing and sends nothing. Without a lottery an owner with q = 0 sends a
+    random value, as the paper has it: it tells nothing, and only the naive estimator counts it.
 
     ``rng`` is a seeded NumPy generator for simulation, or :class:`SystemEntropy` for real values.
 
@@ -74,9 +77,19 @@ def randomise(values: Column, offers: Offers, rng: np.random.Generator | Entropy
     codes = offers.domain.encode(values)
     if codes.size != len(offers):
         raise InputError(f"column 'value': {codes.size:,} values for {len(offers):,} offers")
-    reports, selected = draw_reports(codes, q_numerators(offers.q), offers.domain.size, entropy)
-    arrived = np.ones(codes.size, dtype=bool)
-    return Reports(codes=reports, arrived=arrived, selected=selected, domain=offers.domain)
+    return drawn_reports(codes, offers, entropy)
+
+
+def drawn_reports(codes: Integers, offers: Offers, entropy: Entropy) -> Reports:
+    """The same, of values that are codes already."""
+    size, arrived = offers.domain.size, offers.asked | (offers.chance == 1.0)
+    reports, selected = np.zeros(codes.size, dtype=np.int64), np.zeros(codes.size, dtype=bool)
+    # Where every owner has words of her own, those left out leave theirs unused.
+    who = slice(None) if isinstance(entropy, OwnEntropy) or arrived.all() else np.flatnonzero(arrived)
+    reports[who], selected[who] = draw_reports(codes[who], q_numerators(offers.q[who]), size, entropy)
+    return Reports(
+        codes=np.where(arrived, reports, 0), arrived=arrived, selected=selected & arrived, domain=offers.domain
+    )
 
 
 def received(values: Column, domain: Domain, *, column: str = "value") -> Reports:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from pdqs.tables.files import amounts, naming, read_table
 from pdqs.trade import Trade
 
 OFFER_COLUMNS = ("owner", "bid", "q", "epsilon", "payment")
+LOTTERY_COLUMNS = ("chance", "draw")
+"""Offers written before there were lotteries have none: everyone was asked for certain."""
+
 REPORT_COLUMNS = ("owner", "report")
 
 
@@ -42,6 +46,8 @@ def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[A
         "q": offers.q.tolist(),
         "epsilon": offers.epsilon.tolist(),
         "payment": amounts(offers.payment_micros),
+        "chance": offers.chance.tolist(),
+        "draw": offers.draw.tolist(),
     }
 
 
@@ -56,12 +62,14 @@ def trade_columns(owners: Sequence[str], trade: Trade) -> dict[str, Sequence[Any
 
 def read_offers(path: Path, domain: Domain) -> tuple[list[str], Offers]:
     """Owners and their offers, made for this very domain: the epsilon must be that of q on its k values."""
-    table = read_table(path, OFFER_COLUMNS)
+    table = read_table(path, OFFER_COLUMNS, optional=LOTTERY_COLUMNS)
     bids, q, epsilon, payments = (table.floats(name) for name in OFFER_COLUMNS[1:])
+    chance = table.floats("chance") if "chance" in table else np.ones(len(table))
+    draw = table.floats("draw") if "draw" in table else np.zeros(len(table))
     with naming(path):
         if len(table) < 2:
             raise InputError(f"a market needs at least 2 owners, got {len(table)}")
-        offers = checked_offers(bids, q, epsilon, payments, domain)
+        offers = with_lottery(checked_offers(bids, q, epsilon, payments, domain), chance, draw)
     return [str(owner) for owner in table.columns["owner"]], offers
 
 
@@ -83,6 +91,17 @@ def checked_offers(bids: Floats, q: Floats, epsilon: Floats, payments: Floats, d
         domain=domain,
         budget_micros=int(payment_micros.sum()),
     )
+
+
+def with_lottery(offers: Offers, chance: Floats, draw: Floats) -> Offers:
+    """The offers with the chances and draws of their columns, refused where they are none."""
+    words = chance * Q_UNITS
+    _refuse((chance >= 0) & (chance <= 1), "chance", chance, "is not a chance from 0 to 1")
+    _refuse(words == np.floor(words), "chance", chance, "is not a multiple of 2^-32, as the chance of an offer is")
+    _refuse((chance > 0) | ~offers.asked, "chance", chance, "is no chance of being asked, but the offer has a q")
+    whole = (draw >= 0) & (draw < Q_UNITS) & (draw == np.floor(draw))
+    _refuse(whole, "draw", draw, "is not a whole number from 0 to 2^32 - 1")
+    return dataclasses.replace(offers, chance=chance, draw=draw.astype(np.uint32))
 
 
 def read_reports(path: Path, owners: Sequence[str], domain: Domain) -> Reports:
