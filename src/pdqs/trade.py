@@ -49,13 +49,15 @@ def trade(
 ) -> Trade:
     """Run a whole round in one process; ``level`` is that of the answer's interval.
 
+    ``rng`` gives the public draws first, where the rule needs any, then the owners' coins.
+
     >>> import pdqs
     >>> rng = np.random.default_rng(1)
     >>> done = pdqs.trade(rng.random(500) < 0.2, rng.random(500), pdqs.Terms(query=pdqs.Count(), budget=100), rng)
     >>> done.payments.total <= 100
     True
     """
-    offers = clear(bids, terms)
+    offers = clear(bids, terms, draws=rng)
     reports = randomise(values, offers, rng)
     found = answer(reports, offers, terms, level=level)
     payments = settle(offers, reports, terms)

@@ -169,5 +169,5 @@ def test_unbiased_refuses_a_market_where_someone_was_not_asked() -> None:
     bids = np.linspace(0.1, 0.9, 20)
     offers = pdqs.clear(bids, terms)
     reports = pdqs.randomise(np.ones(20), offers, np.random.default_rng(0))
-    with pytest.raises(EstimateError, match=r"needs q > 0 for every owner.*use rule 'robust'"):
+    with pytest.raises(EstimateError, match=r"needs q > 0 for every owner.*use rule 'lottery'"):
         pdqs.answer(reports, offers, terms)

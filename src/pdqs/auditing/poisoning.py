@@ -113,6 +113,8 @@ def _read(reports: Reports, offers: Offers, terms: Terms) -> tuple[float, float]
         found = answer(reports, offers, terms)
     except EstimateError:  # the estimator cannot work with these offers at all: nothing to poison
         return 0.0, np.inf
+    if found.value is None:  # too little was bought for any answer
+        return 0.0, np.inf
     raw = float(np.atleast_1d(found.raw)[-1])
     low, high = np.atleast_2d(found.interval)[-1]
     return raw, float(high - low) / 2.0

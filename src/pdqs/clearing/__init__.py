@@ -11,13 +11,17 @@ from pdqs.clearing.fallah import clear_as_expected
 from pdqs.clearing.fixed import clear_openly
 from pdqs.clearing.greedy import clear_greedily
 from pdqs.clearing.ladder import apply, calibrate, clear_by_ladder, summarise
+from pdqs.clearing.lottery import LotteryMarket, LotteryResult, clear_by_lottery
 from pdqs.clearing.single_minded import clear_single_minded
 from pdqs.clearing.summaries import BidSummary
 from pdqs.model import columns
-from pdqs.model.arrays import Column, Floats
+from pdqs.model.arrays import Column, Floats, Words
 from pdqs.model.checks import made
 from pdqs.model.errors import InputError
 from pdqs.model.names import ClearingName
+from pdqs.pricing.rules import Asks
+from pdqs.privacy.draws import LOTTERY_WORD, Draws, public_words
+from pdqs.privacy.loss import epsilon_upper
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
 
@@ -34,8 +38,12 @@ WAYS: Mapping[str, Callable[[Floats, Terms], Offers]] = MappingProxyType(
 """The code behind each name; what each can do stands in :mod:`pdqs.rounds.clearings`."""
 
 
-def clear(bids: Column, terms: Terms) -> Offers:
-    """Decide how truthfully each owner will answer and what she is paid.
+def clear(bids: Column, terms: Terms, *, draws: Draws = None, owners: Column | None = None) -> Offers:
+    """Decide who is asked, how truthfully each will answer and what she is paid.
+
+    ``draws`` fix who is asked by a rule with a lottery: a seed, a numpy Generator, or a 32-bit word for each owner.
+    Left out, they follow from the hash of the terms and the row, or from the ids in ``owners``. Draws must not depend
+    on the bids: then no misreport gains, whatever they are. Rules without a lottery need none.
 
     >>> import pdqs
     >>> offers = pdqs.clear([0.1, 0.2, 0.3, 0.4, 0.5], pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=2.3))
@@ -46,7 +54,32 @@ def clear(bids: Column, terms: Terms) -> Offers:
     parsed = columns.bids_in_range(bids, terms.setting.low, terms.setting.high)
     if parsed.size < 2:
         raise InputError(f"column 'bid': a market needs at least 2 owners, got {parsed.size}")
-    return dataclasses.replace(WAYS[terms.clearing](parsed, terms), promise=terms.promise)
+    rule = terms.bound_rule
+    if not isinstance(rule, Asks):
+        return dataclasses.replace(WAYS[terms.clearing](parsed, terms), promise=terms.promise)
+    words = public_words(draws, owners, parsed.size, source=terms.hash, word=LOTTERY_WORD)
+    return dataclasses.replace(offers_by_lottery(parsed, words, rule, terms), promise=terms.promise)
 
 
-__all__ = ["BidSummary", "apply", "calibrate", "clear", "summarise"]
+def offers_by_lottery(bids: Floats, words: Words, rule: Asks, terms: Terms) -> Offers:
+    """The offers of a lottery on the ladder of scales (:mod:`pdqs.clearing.lottery`)."""
+    found = clear_by_lottery(bids, words, LotteryMarket(rule=rule, budget_micros=terms.budget_micros))
+    return drawn_offers(bids, words, found, terms)
+
+
+def drawn_offers(bids: Floats, words: Words, found: LotteryResult, terms: Terms) -> Offers:
+    """A lottery's result, of all owners or of a batch of them, as offers."""
+    domain = terms.question.domain
+    return Offers(
+        bids=bids,
+        q=found.q,
+        epsilon=epsilon_upper(found.q, domain.size),
+        payment_micros=found.price_micros,
+        domain=domain,
+        budget_micros=terms.budget_micros,
+        chance=found.chance,
+        draw=words,
+    )
+
+
+__all__ = ["BidSummary", "apply", "calibrate", "clear", "drawn_offers", "summarise"]

@@ -23,6 +23,7 @@ from pdqs.estimate.tallies import Tally
 from pdqs.model.errors import EstimateError
 from pdqs.model.query import Query
 from pdqs.present.text import Shown
+from pdqs.pricing.rules import Asks
 from pdqs.rounds.belonging import refuse_strangers
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
@@ -142,7 +143,8 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
     True
     """
     refuse_strangers(reports, offers, terms, EstimateError)
-    evidence = gathered(reports, offers, by_price=terms.estimator == "unbiased")
+    by_lot = offers.by_lottery or isinstance(terms.bound_rule, Asks)
+    evidence = gathered(reports, offers, by_price=by_lot and terms.estimator == "unbiased")
     return answer_from_evidence(evidence, terms, level=level)
 
 
@@ -180,7 +182,7 @@ def answer_from_tally(sums: Tally, terms: Terms, *, level: float = 0.95) -> Answ
 
 def information_of(evidence: Evidence, terms: Terms) -> float:
     """sum q^2 over the reports, or with chances n_eff q^2: as much as that many equal weights say."""
-    if terms.estimator == "unbiased":
+    if evidence.by_price is not None:
         return sampled(statistic_of(terms.query), evidence.drawn).information
     return evidence.tally.power(2)
 

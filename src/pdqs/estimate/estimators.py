@@ -64,7 +64,7 @@ def unbiased(statistic: Functional, tally: Tally) -> Estimate:
         silent = tally.reports - tally.heard
         raise EstimateError(
             f"estimator 'unbiased' needs q > 0 for every owner, but {silent:,} of {tally.reports:,} have q = 0:"
-            " use rule 'robust', or estimator 'weighted'"
+            " use rule 'lottery', or estimator 'weighted'"
         )
     if not tally.heard:
         return _nothing(statistic)

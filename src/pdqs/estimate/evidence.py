@@ -17,8 +17,7 @@ from pdqs.estimate.chances import ChanceTally, tally_chances
 from pdqs.estimate.score import Bands, banded_tally, merged_bands
 from pdqs.estimate.strata import PriceSummary, Strata, cut, summarise_prices
 from pdqs.estimate.tallies import Tally
-from pdqs.model.arrays import Booleans
-from pdqs.model.errors import EstimateError, ensure
+from pdqs.model.errors import ensure
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 
@@ -92,7 +91,7 @@ def evidence_of(reports: Reports, offers: Offers, strata: Strata | None = None) 
 
 def prices_of(reports: Reports, offers: Offers, *, grain: float = 0.0) -> PriceSummary:
     """The first pass of an estimate with chances, over one batch."""
-    return summarise_prices(offers.bids, offers.chance, _telling(reports, offers), grain=grain)
+    return summarise_prices(offers.bids, offers.chance, reports.arrived & offers.asked, grain=grain)
 
 
 def gathered(reports: Reports, offers: Offers, *, by_price: bool) -> Evidence:
@@ -105,17 +104,6 @@ def of_tally(tally: Tally) -> Evidence:
     q = tally.power(2) / tally.power(1) if tally.heard else 1.0
     missing = tally.owners - tally.reports
     return Evidence(owners=tally.owners, asked=tally.owners, missing=missing, least_q=q, bands={0: tally})
-
-
-def _telling(reports: Reports, offers: Offers) -> Booleans:
-    """Whose report is of use with chances: refused where somebody was left out for good."""
-    silent = int(np.count_nonzero((offers.q < LEAST_Q) & (offers.chance == 1.0)))
-    if silent:
-        raise EstimateError(
-            f"estimator 'unbiased' needs a chance to hear every owner, but {silent:,} of {len(offers):,} have q = 0:"
-            " use rule 'lottery', or estimator 'weighted'"
-        )
-    return reports.arrived & offers.asked
 
 
 def _by_price(reports: Reports, offers: Offers, strata: Strata) -> ChanceTally:

@@ -69,7 +69,7 @@ class MovedQuantile:
 
 def _codes(evidence: Evidence, terms: Terms, level: float, shares: Estimated, dishonest: float) -> CodeInterval:
     size, p = terms.domain_size, rank_of(terms)
-    if terms.estimator == "unbiased":
+    if evidence.by_price is not None and terms.estimator == "unbiased":
         moved = dishonest * reach_of_shares(evidence.drawn.least_q, CumulativeShares(size).centre)
         return guarded_quantile(evidence.drawn, size, p, level, dishonest=moved)
     return _inverted(shares, p, dishonest * shares.reach)

@@ -80,11 +80,11 @@ class MovedEnds:
 
 def estimated_shares(statistic: Functional, evidence: Evidence, estimator: str, level: float) -> Estimated:
     """Shares by this estimator, each with an interval of this level apart from the others."""
-    if estimator == "unbiased":
+    if evidence.by_price is not None and estimator == "unbiased":
         return _drawn_shares(statistic, evidence, level)
     plain = ESTIMATORS[estimator](statistic, evidence.tally)
     reach = reach_of_shares(1.0 if estimator == "naive" else evidence.least_q, statistic.centre)
-    if estimator == "naive":
+    if estimator in ("naive", "unbiased"):
         return _wald(plain, z_of(level), reach, (0.0, 1.0))
     scored = weighted_scores(statistic, evidence.bands, evidence.owners, z_of(level))
     return Estimated(
@@ -100,7 +100,7 @@ def estimated_mean(statistic: NumberMean, evidence: Evidence, estimator: str, le
     """The mean of numbers by this estimator."""
     ends = float(statistic.reach[0][0]), float(statistic.reach[1][0])
     centre = float(statistic.centre[0])
-    if estimator == "unbiased":
+    if evidence.by_price is not None and estimator == "unbiased":
         tally = evidence.drawn
         found = sampled(statistic, tally)
         estimate, low, high = guarded_mean(statistic, tally, level)

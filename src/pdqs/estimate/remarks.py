@@ -31,9 +31,9 @@ def warnings_of(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]
         found.append(
             "the naive estimator takes randomised reports at face value: it leans toward the middle of the domain"
         )
-    if terms.estimator == "unbiased":
+    if evidence.by_price is not None:
         found += _gap(evidence)
-    elif (gap := abs(_disagreement(evidence, terms.query, reading))) > SUSPICIOUS:
+    if terms.estimator != "unbiased" and (gap := abs(_disagreement(evidence, terms.query, reading))) > SUSPICIOUS:
         found.append(
             f"bids and values look correlated: cheap and dear owners answer differently, by {gap:.1f} standard errors."
             " Prices may go with answers, reports may be missing for a reason, or some may not be made as agreed;"
@@ -84,6 +84,11 @@ def sensitivity_of(evidence: Evidence, terms: Terms, reading: Reading) -> str:
     if not amount:
         return f"{who} could not move the answer out of its interval, whatever they would say"
     return f"if {who} differ from the others by more than {amount}, the answer leaves its interval"
+
+
+def looks_correlated(evidence: Evidence, terms: Terms, reading: Reading) -> bool:
+    """Whether weighted and unbiased answers differ by more than chance would have it."""
+    return abs(_disagreement(evidence, terms.query, reading)) > SUSPICIOUS
 
 
 def _disagreement(evidence: Evidence, query: Query, reading: Reading) -> float:

@@ -11,7 +11,8 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing import clear
-from pdqs.estimate import answer_from_tally, tally
+from pdqs.estimate import of_tally, read_evidence, tally
+from pdqs.estimate.remarks import looks_correlated
 from pdqs.experiments import bids, populations
 from pdqs.experiments.mechanisms import COEFFICIENTS, Mechanism, Offerings, mechanism_named
 from pdqs.experiments.setups import SYNTHETIC, Cell, Experiment, Plan
@@ -149,6 +150,10 @@ def _draw_bids(codes: Integers, experiment: Experiment, cell: Cell, rng: np.rand
     return bids.draw(experiment.tested_on, codes.size, rng)
 
 
+LEVEL = 0.95
+"""The level of every interval in the reproduction."""
+
+
 def play(values: Column, drawn_bids: Floats, terms: Terms, rng: np.random.Generator) -> Row:
     """One round by the terms, and what is worth knowing of it.
 
@@ -159,16 +164,16 @@ def play(values: Column, drawn_bids: Floats, terms: Terms, rng: np.random.Genera
     """
     offers = clear(drawn_bids, terms)
     reports = randomise(values, offers, rng)
-    sums = tally(reports, offers)
-    found = answer_from_tally(sums, terms)
+    sums = of_tally(tally(reports, offers))
+    found = read_evidence(sums, terms, LEVEL)
     bought = offers.q > 0
     claimed = epsilon(offers.q[bought], 2)
     return {
         "answer": float(found.value),
-        "weighted": float(answer_from_tally(sums, dataclasses.replace(terms, estimator="weighted")).value),
+        "weighted": float(read_evidence(sums, dataclasses.replace(terms, estimator="weighted"), LEVEL).value),
         "low": float(found.interval[0]),
         "high": float(found.interval[1]),
-        "warned": float(any("correlated" in warning for warning in found.warnings)),
+        "warned": float(looks_correlated(sums, terms, found)),
         "spent": offers.spent,
         "paid": settle(offers, reports, terms).total,
         "bought": float(offers.bought),

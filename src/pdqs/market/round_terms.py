@@ -168,11 +168,13 @@ def outcome_of(
 
 def _figures(reports: Reports, offers: Offers, terms: Terms) -> dict[str, Any]:
     """The rows of the answer; none, and the reason as a warning, when the reports cannot give one."""
+    empty: dict[str, Any] = {"labels": [], "values": [], "raw": [], "interval": []}
     try:
         found = answer(reports, offers, terms, level=LEVEL)
     except EstimateError as fault:
-        empty: dict[str, Any] = {"labels": [], "values": [], "raw": [], "interval": []}
         return {**empty, "information": 0.0, "warnings": [str(fault)]}
+    if found.value is None:
+        return {**empty, "information": found.information, "warnings": list(found.warnings)}
     values = [float(x) for x in np.atleast_1d(found.value)]
     raw = [float(x) for x in np.atleast_1d(found.raw)]
     interval = [[float(low), float(high)] for low, high in np.reshape(found.interval, (-1, 2))]

@@ -20,7 +20,7 @@ from pdqs.model.checks import shown
 from pdqs.model.errors import InputError
 from pdqs.privacy.entropy import WORD_BITS, Entropy, SeededEntropy
 from pdqs.privacy.owner_entropy import number_ids
-from pdqs.privacy.philox import Numbers, philox
+from pdqs.privacy.philox import Numbers, philox_words
 
 LOTTERY_WORD = 0
 JITTER_WORD = 1
@@ -47,7 +47,7 @@ def words_of_owners(numbers: Numbers, key: int, word: int) -> Words:
     np.True_
     """
     block, place = divmod(word, 4)
-    words: Words = philox(numbers, block, key)[place]
+    words: Words = philox_words(numbers, block, key)[place]
     return words
 
 

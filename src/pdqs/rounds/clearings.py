@@ -38,7 +38,7 @@ FACTS: Mapping[str, ClearingFacts] = MappingProxyType(
     {
         facts.name.value: facts
         for facts in (
-            ClearingFacts(name=ClearingName.LADDER, keeps_budget=True, calibrates=True, streams=True),
+            ClearingFacts(name=ClearingName.LADDER, keeps_budget=True, calibrates=True, streams=True, asks=True),
             ClearingFacts(name=ClearingName.GREEDY, keeps_budget=True, shows_bids=True),
             ClearingFacts(name=ClearingName.FAIRQUERY, keeps_budget=True, by_rule=False, by_contract=False),
             ClearingFacts(name=ClearingName.OPEN, keeps_budget=False, shows_bids=True, streams=True),

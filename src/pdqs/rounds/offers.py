@@ -177,19 +177,3 @@ def make_offers(bids: Floats, q: Floats, payments: Floats, domain: Domain, budge
     draft = Draft(bids, domain, budget_micros)
     draft.fill(slice(None), q, payment_micros(payments))
     return draft.closed()
-
-
-def drawn_offers(
-    bids: Floats, draw: Words, chance: Floats, q: Floats, payments_micros: Integers, *, domain: Domain, budget: int
-) -> Offers:
-    """Offers of a lottery: q (on the grid already) and payments are 0 for whoever is not asked."""
-    return Offers(
-        bids=bids,
-        q=q,
-        epsilon=epsilon_upper(q, domain.size),
-        payment_micros=payments_micros,
-        domain=domain,
-        budget_micros=budget,
-        chance=chance,
-        draw=draw,
-    )

@@ -16,10 +16,10 @@ import pyarrow as pa
 from pdqs.clearing.fixed import clear_openly
 from pdqs.clearing.ladder import Calibration, apply
 from pdqs.clearing.summaries import BidSummary, summarise
-from pdqs.estimate.tallies import Tally, tally
+from pdqs.estimate.evidence import Evidence, evidence_of
 from pdqs.model.arrays import Booleans, Floats
 from pdqs.model.errors import TermsError
-from pdqs.pricing.rules import ReadsBids
+from pdqs.pricing.rules import Asks, ReadsBids
 from pdqs.privacy.owner_entropy import OwnerEntropy
 from pdqs.privacy.randomiser import draw_reports, q_numerators
 from pdqs.rounds.offers import Offers
@@ -103,8 +103,15 @@ class Pricing:
         return clear_openly(bids, self.terms)
 
 
+def refuse_lottery(terms: Terms) -> None:
+    """A lottery's chances and strata take passes that streams do not make."""
+    if isinstance(terms.bound_rule, Asks):
+        raise TermsError(f"rule {terms.rule_name!r} cannot be streamed yet: use rule 'optimal', or one file in memory")
+
+
 def refuse_unstreamable(terms: Terms) -> None:
     """Only what needs no look at all bids at once can be streamed."""
+    refuse_lottery(terms)
     if not terms.clearing_facts.streams or isinstance(terms.bound_rule, ReadsBids):
         raise TermsError(
             f"clearing {terms.clearing!r} with rule {terms.rule_name!r} looks at all bids together, which a stream"
@@ -153,7 +160,9 @@ class TradeRows:
             payments = settle(offers, reports, terms)
             made = _offer_columns(batch, owner, offers)
             made |= {"report": pa.array(reports.values), "paid": pa.array(payments.amounts)}
-            sums = TradeSums(offers=totals_of(offers), tally=tally(reports, offers), paid_micros=payments.total_micros)
+            sums = TradeSums(
+                offers=totals_of(offers), evidence=evidence_of(reports, offers), paid_micros=payments.total_micros
+            )
             return _table(made, terms), sums
 
         return _written(piece, columns, trade, threads, self.folder)
@@ -167,10 +176,10 @@ class TallyReports:
     terms: Terms
     names: Names
 
-    def __call__(self, piece: Piece, threads: int) -> Tally:
-        def add_up(batch: Batch) -> Tally:
+    def __call__(self, piece: Piece, threads: int) -> Evidence:
+        def add_up(batch: Batch) -> Evidence:
             offers = batch.chances(self.names.q, self.terms)
-            return tally(batch.reports(self.names.report, offers.domain), offers)
+            return evidence_of(batch.reports(self.names.report, offers.domain), offers)
 
         found = ordered_map(add_up, _rows(piece, [self.names.q, self.names.report], BATCH_ROWS), threads)
         return reduce(merge, found)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdqs.estimate.tallies import Tally, tally
+from pdqs.estimate.evidence import Evidence, evidence_of
 from pdqs.model.errors import InputError, RowError
 from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
@@ -33,12 +33,12 @@ from pdqs.tables.round_files import OFFER_COLUMNS, REPORT_COLUMNS
 class Due:
     """Reports added up, and what is paid for them."""
 
-    tally: Tally
+    evidence: Evidence
     paid_micros: int
 
     def merged(self, other: Due) -> Due:
         """Both sets of owners together."""
-        return Due(tally=self.tally.merged(other.tally), paid_micros=self.paid_micros + other.paid_micros)
+        return Due(evidence=self.evidence.merged(other.evidence), paid_micros=self.paid_micros + other.paid_micros)
 
 
 @final
@@ -72,12 +72,12 @@ class AnswerOffers:
             _refuse_slipped(offered, reported)
             offers = offered.offers(self.terms.question.domain)
             reports = reported.reports(REPORT_COLUMNS[1], offers.domain)
-            sums = tally(reports, offers)
+            sums = evidence_of(reports, offers)
             if self.folder is None:
-                return None, Due(tally=sums, paid_micros=0)
+                return None, Due(evidence=sums, paid_micros=0)
             payments = settle(replace(offers, budget_micros=self.terms.budget_micros), reports, self.terms)
             made = {"owner": offered.table.column("owner"), "paid": pa.array(payments.amounts)}
-            return pa.RecordBatch.from_pydict(made), Due(tally=sums, paid_micros=payments.total_micros)
+            return pa.RecordBatch.from_pydict(made), Due(evidence=sums, paid_micros=payments.total_micros)
 
         done = ordered_map(work, _pairs(piece, self.reports), threads)
         if self.folder is not None:

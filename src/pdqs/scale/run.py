@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from pdqs.clearing.ladder import calibrate
-from pdqs.estimate import Answer, answer_from_tally
+from pdqs.estimate import Answer, answer_from_evidence
 from pdqs.model.errors import InputError, ensure
 from pdqs.model.money import short_money
 from pdqs.present.text import Shown
@@ -24,6 +24,7 @@ from pdqs.scale.kernels import (
     Sum,
     TallyReports,
     TradeRows,
+    refuse_lottery,
     refuse_unstreamable,
 )
 from pdqs.scale.paired_rows import AddUpOffers, AnswerOffers, refuse_other_lengths
@@ -88,14 +89,15 @@ class Run:
             sums = self._reduced("trading", kernel, source)
             kept = not terms.keeps_budget or sums.paid_micros <= terms.budget_micros
             ensure(kept, "a mechanism that keeps the budget has passed it")
-            return StreamedTrade(terms=terms, sums=sums, answer=answer_from_tally(sums.tally, terms, level=level))
+            return StreamedTrade(terms=terms, sums=sums, answer=answer_from_evidence(sums.evidence, terms, level=level))
 
     def answer(self, reports: str | Path, terms: Terms, *, level: float = 0.95) -> Answer:
         """The answer from rows of q and report, wherever they lie: only their sums are brought together."""
+        refuse_lottery(terms)
         source, names = self._opened(reports, [self.names.q, self.names.report])
         _refuse_empty(source)
         sums = self._reduced("adding up", TallyReports(terms=terms, names=names), source)
-        return answer_from_tally(sums, terms, level=level)
+        return answer_from_evidence(sums, terms, level=level)
 
     def add_up(self, offers: str | Path, terms: Terms) -> Totals:
         """What offers come to that were written before."""
@@ -113,13 +115,14 @@ class Run:
         level: float = 0.95,
     ) -> Answer:
         """The answer from offers and the reports beside them, row by row; with ``out``, also what is now due."""
+        refuse_lottery(terms)
         source, _ = self._opened(offers, OFFER_COLUMNS)
         reported, _ = self._opened(reports, REPORT_COLUMNS)
         _refuse_empty(source)
         refuse_other_lengths(source, reported)
         with nullcontext() if out is None else complete_folder(out) as folder:
             due = self._reduced("adding up", AnswerOffers(terms=terms, reports=reported, folder=folder), source)
-            return answer_from_tally(due.tally, terms, level=level)
+            return answer_from_evidence(due.evidence, terms, level=level)
 
     def _opened(self, location: str | Path, needs: Sequence[str]) -> tuple[Source, Names]:
         """The source, and the names in it: where there are no ids, row numbers stand for owners."""

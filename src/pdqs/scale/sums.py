@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from pdqs.estimate.tallies import FRACTION_BITS, Tally, exact_sum
+from pdqs.estimate.evidence import Evidence
+from pdqs.estimate.tallies import FRACTION_BITS, exact_sum
 from pdqs.model.errors import ensure
 from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.present.text import Shown
@@ -71,13 +72,13 @@ class TradeSums:
     """A whole round added up: what was offered, what was reported, what is paid."""
 
     offers: Totals
-    tally: Tally
+    evidence: Evidence
     paid_micros: int
 
     def merged(self, other: TradeSums) -> TradeSums:
         """The sums of both sets of owners together."""
         return TradeSums(
             offers=self.offers.merged(other.offers),
-            tally=self.tally.merged(other.tally),
+            evidence=self.evidence.merged(other.evidence),
             paid_micros=self.paid_micros + other.paid_micros,
         )
