@@ -16,7 +16,7 @@ MILLION = 1_000_000
 @pytest.mark.benchmark(group="clear")
 def test_clearing_ten_million_bids_takes_at_most_four_sorts_of_them(benchmark, ratio):
     bids = np.random.default_rng(1).random(10 * MILLION)
-    terms = pdqs.Terms(query=pdqs.Count(), budget=2.0 * MILLION)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=2.0 * MILLION)
     pdqs.clear(bids[:100_000], terms)  # tables, threads and caches warm
     found = ratio("clear 10 million bids / np.sort of them", lambda: pdqs.clear(bids, terms), lambda: np.sort(bids), 5)
     benchmark.pedantic(lambda: pdqs.clear(bids, terms), rounds=1)
@@ -26,7 +26,7 @@ def test_clearing_ten_million_bids_takes_at_most_four_sorts_of_them(benchmark, r
 MEMORY = """
 import resource, numpy as np, pdqs
 bids = np.random.default_rng(1).random(10_000_000)
-pdqs.clear(bids, pdqs.Terms(query=pdqs.Count(), budget=2e6))
+pdqs.clear(bids, pdqs.presets.sound(query=pdqs.Count(), budget=2e6))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -47,7 +47,7 @@ def test_clearing_ten_million_bids_stays_under_one_and_a_half_gigabytes(benchmar
 def test_a_million_secure_reports_take_at_most_three_plain_numpy_ones(benchmark, ratio, k):
     rng = np.random.default_rng(2)
     domain = pdqs.Domain.grid(1, k, 1)
-    terms = pdqs.Terms(query=pdqs.Median(domain), budget=0.3 * MILLION)
+    terms = pdqs.presets.sound(query=pdqs.Median(domain), budget=0.3 * MILLION)
     offers = pdqs.clear(rng.random(MILLION), terms)
     codes = rng.integers(0, k, MILLION)
     numerators = pdqs.privacy.randomiser.q_numerators(offers.q)

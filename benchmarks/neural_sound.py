@@ -78,7 +78,7 @@ def campaign(seed: int, out: Path) -> None:
 
 
 def _information(rule: Any, contract: str, share: float, fresh: list[Any]) -> float:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=share * OWNERS, rule=rule, contract=contract)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=share * OWNERS, rule=rule, contract=contract)
     return float(np.mean([pdqs.clear(bids, terms).information / OWNERS for bids in fresh]))
 
 

@@ -38,7 +38,7 @@ FROM added
 def _terms(rows: int) -> Any:
     import pdqs
 
-    return pdqs.Terms(query=pdqs.Count(), budget=BUDGET_PER_OWNER * rows)
+    return pdqs.presets.sound(query=pdqs.Count(), budget=BUDGET_PER_OWNER * rows)
 
 
 def in_memory(folder: Path, rows: int) -> Callable[[], object]:

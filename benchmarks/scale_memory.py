@@ -41,7 +41,7 @@ def clear_once(folder: Path, rows: int) -> None:
     import pdqs
     from pdqs import scale
 
-    terms = pdqs.Terms(query=pdqs.Count(), budget=0.3 * rows)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=0.3 * rows)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     started = time.perf_counter()
     totals = scale.Run(progress=scale.Meter()).clear(folder / "bids", terms, folder / "offers")

@@ -35,7 +35,7 @@ def test_the_released_customers_figures_are_reached_within_three_per_cent(
 
 def best_information_per_owner(budget_per_owner: float, contract: str) -> float:
     """Section 4's bound: the most E[q^2] with E[phi l(q)] within budget, by its multiplier, on 100,001 quantiles."""
-    terms = pdqs.Terms(query=COUNT, budget=1.0, contract=contract)
+    terms = pdqs.presets.sound(query=COUNT, budget=1.0, contract=contract)
     bids = (np.arange(100_001) + 0.5) / 100_001
     grid = np.linspace(0.0, terms.q_max, 4001)
     loads = terms.setting.load(grid)
@@ -60,7 +60,7 @@ def test_the_optimal_rule_buys_at_least_98_per_cent_of_the_bound(
     contract: str, share: float, rng: np.random.Generator
 ) -> None:
     owners = 20_000
-    terms = pdqs.Terms(query=COUNT, budget=share * owners, contract=contract)
+    terms = pdqs.presets.sound(query=COUNT, budget=share * owners, contract=contract)
     bought = np.mean([pdqs.clear(rng.random(owners), terms).information for _ in range(3)])
     assert bought / owners >= 0.98 * best_information_per_owner(share, contract)
 
@@ -72,7 +72,7 @@ def test_information_at_equal_budget_against_the_papers_best(
     share: float, optimal: Any, linear: Any, rng: np.random.Generator
 ) -> None:
     """n = 2111, uniform bids, on-selection: the mean of ten markets."""
-    ours = pdqs.Terms(query=COUNT, budget=share * 2111, contract="on-selection", epsilon_max=14.5)
+    ours = pdqs.presets.sound(query=COUNT, budget=share * 2111, contract="on-selection", epsilon_max=14.5)
     theirs = pdqs.presets.gpqm_linear(query=COUNT, budget=share * 2111)
     markets = [rng.random(2111) for _ in range(10)]
     assert np.mean([pdqs.clear(bids, ours).information for bids in markets]) == pytest.approx(optimal, rel=0.02)
@@ -83,7 +83,7 @@ def test_information_at_equal_budget_against_the_papers_best(
 def test_the_honest_contract_costs_a_few_per_cent_of_standard_error(share: float, rng: np.random.Generator) -> None:
     bids = rng.random(10_000)
     honest, papers = (
-        pdqs.clear(bids, pdqs.Terms(query=COUNT, budget=share * 10_000, contract=contract)).information
+        pdqs.clear(bids, pdqs.presets.sound(query=COUNT, budget=share * 10_000, contract=contract)).information
         for contract in ("on-report", "on-selection")
     )
     assert 1.03 <= np.sqrt(papers / honest) <= 1.07  # THEORY: 4-6 %
@@ -92,7 +92,7 @@ def test_the_honest_contract_costs_a_few_per_cent_of_standard_error(share: float
 def test_a_cap_of_four_costs_about_one_per_cent_of_the_information(rng: np.random.Generator) -> None:
     bids = rng.random(10_000)
     capped, free = (
-        pdqs.clear(bids, pdqs.Terms(query=COUNT, budget=1000, epsilon_max=cap)).information for cap in (4.0, 14.0)
+        pdqs.clear(bids, pdqs.presets.sound(query=COUNT, budget=1000, epsilon_max=cap)).information for cap in (4.0, 14.0)
     )
     assert 0.98 <= capped / free <= 1.0
 
@@ -113,6 +113,6 @@ def test_the_median_age_is_years_off_taken_naively_and_nearly_right_when_weighte
     """THEORY: 10.3 to 4.5 years naive. Priced at the true eps of 48 values: about 11 to 6; weighted, under half."""
     median = pdqs.Median(populations.load("obesity").median_domain)
     terms = {"query": median, "budget": share * 2111, "contract": "on-selection", "epsilon_max": 14.0}
-    naive, weighted = (median_errors(pdqs.Terms(**terms, estimator=each), rng) for each in ("naive", "weighted"))
+    naive, weighted = (median_errors(pdqs.presets.sound(**terms, estimator=each), rng) for each in ("naive", "weighted"))
     assert naive > 4.5
     assert weighted < 0.5

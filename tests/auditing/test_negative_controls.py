@@ -22,7 +22,7 @@ from . import broken
 
 SOUND = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
 ROBUST = pdqs.presets.robust(query=pdqs.Count(), budget=1.0)
-LINEAR_OPEN = pdqs.Terms(query=pdqs.Count(), budget=40.0, rule="linear", clearing="open")
+LINEAR_OPEN = pdqs.presets.sound(query=pdqs.Count(), budget=40.0, rule="linear", clearing="open")
 THREE_VALUES = pdqs.presets.sound(query=pdqs.Median(pdqs.Domain.grid(0, 2, 1)), budget=1.0)
 
 

@@ -17,10 +17,10 @@ GPQM = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=20.0)
 SOUND_ONES = {
     "sound": pdqs.presets.sound(query=pdqs.Count(), budget=1.0),
     "robust": pdqs.presets.robust(query=pdqs.Count(), budget=1.0),
-    "linear by the ladder, on selection": pdqs.Terms(
+    "linear by the ladder, on selection": pdqs.presets.sound(
         query=pdqs.Count(), budget=1.0, rule="linear", contract="on-selection"
     ),
-    "step, many values, bids from 1 to 3": pdqs.Terms(
+    "step, many values, bids from 1 to 3": pdqs.presets.sound(
         query=pdqs.Median(pdqs.Domain.grid(14, 61, 1)), budget=1.0, rule="step", bid_range=(1.0, 3.0)
     ),
     "fairquery": pdqs.presets.fairquery(query=pdqs.Count(), budget=1.0),

@@ -113,7 +113,7 @@ def test_a_payment_that_shows_the_coin_breaks_privacy() -> None:
 
 def test_an_epsilon_understated_breaks_privacy() -> None:
     rng = np.random.default_rng(2)
-    terms = pdqs.Terms(query=pdqs.Median(pdqs.Domain.grid(0, 9, 1)), budget=30.0)
+    terms = pdqs.presets.sound(query=pdqs.Median(pdqs.Domain.grid(0, 9, 1)), budget=30.0)
     for priced_as_binary, kept in ((False, True), (True, False)):
         priced = dataclasses.replace(terms, priced_as_binary=priced_as_binary)
         assert promises.private(pdqs.trade(rng.integers(0, 10, 100), rng.random(100), priced, rng)).kept is kept

@@ -24,7 +24,7 @@ def columns_of(path: Path) -> dict[str, list[str]]:
 
 
 def terms_of(budget: float) -> pdqs.Terms:
-    return pdqs.Terms(query=pdqs.Count(), budget=budget)
+    return pdqs.presets.sound(query=pdqs.Count(), budget=budget)
 
 
 def test_clear_writes_the_offers_that_python_makes(pdqs_command: Pdqs, market: Path) -> None:

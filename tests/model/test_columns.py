@@ -14,7 +14,7 @@ import pdqs
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import InputError
 
-TERMS = pdqs.Terms(query=pdqs.Count(), budget=1.0)
+TERMS = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
 BIDS = [0.1, 0.5, 0.3]
 
 
@@ -56,7 +56,7 @@ def test_whole_numbers_and_float32_are_bids_too() -> None:
 @pytest.mark.parametrize("clearing", ["ladder", "greedy", "fairquery", "open"])
 def test_a_bad_bid_is_refused_with_its_row_by_every_clearing(bids: Floats, says: str, clearing: str) -> None:
     with pytest.raises(InputError, match=says):
-        pdqs.clear(bids, pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing=clearing))
+        pdqs.clear(bids, pdqs.presets.sound(query=pdqs.Count(), budget=1.0, clearing=clearing))
 
 
 def test_clearing_does_not_touch_the_callers_array() -> None:

@@ -140,7 +140,7 @@ sys.modules["jax"] = None
 import pdqs
 from pdqs import neural
 rule = neural.load("rule.npz").rule
-print(pdqs.clear([0.1, 0.2, 0.6], pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=rule)).spent <= 1.0)
+print(pdqs.clear([0.1, 0.2, 0.6], pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=rule)).spent <= 1.0)
 try:
     neural.learn([0.5] * 20)
 except pdqs.model.errors.MissingExtraError as fault:

@@ -16,7 +16,7 @@ SHARES = (0.1, 0.5, 0.9)
 
 
 def information(rule: Rule, bids: Floats, share: float, contract: str = "on-report") -> float:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=share * bids.size, rule=rule, contract=contract)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=share * bids.size, rule=rule, contract=contract)
     offers = pdqs.clear(bids, terms)
     assert offers.spent_micros <= terms.budget_micros
     return offers.information
@@ -56,7 +56,7 @@ def test_trained_for_ppem_it_buys_more_of_it_than_trained_for_information() -> N
     bought = {}
     for objective in ("information", "ppem"):
         config = neural.LearnConfig(objective=objective, link="sigmoid", contract="on-selection", steps=250)
-        terms = pdqs.Terms(query=pdqs.Count(), budget=300.0, rule=neural.learn(past, config), contract="on-selection")
+        terms = pdqs.presets.sound(query=pdqs.Count(), budget=300.0, rule=neural.learn(past, config), contract="on-selection")
         bought[objective] = float(terms.setting.load(pdqs.clear(fresh, terms).q).sum())
     assert bought["ppem"] > bought["information"]
 

@@ -54,7 +54,7 @@ def test_as_printed_some_owner_gains_by_lying(printed: tuple[neural.Trained, ...
 
 
 def test_the_sound_rule_passes_the_same_two_tests(learned: neural.Learned) -> None:
-    rng, terms = np.random.default_rng(3), pdqs.Terms(query=pdqs.Count(), budget=BUDGET, rule=learned)
+    rng, terms = np.random.default_rng(3), pdqs.presets.sound(query=pdqs.Count(), budget=BUDGET, rule=learned)
     assert all(pdqs.clear(rng.random(OWNERS), terms).spent_micros <= terms.budget_micros for _ in range(12))
     bids = rng.random(OWNERS)
     assert max(best_lie(bids, owner, terms, LIES[::3]) for owner in (1, 9, 20)) <= 1.05e-6
@@ -62,7 +62,7 @@ def test_the_sound_rule_passes_the_same_two_tests(learned: neural.Learned) -> No
 
 def test_cleared_by_the_ladder_even_an_npqm_rule_is_truthful(printed: tuple[neural.Trained, ...]) -> None:
     """The ladder uses the curve for the mean training vector, which no bid can move."""
-    terms = pdqs.Terms(query=pdqs.Count(), budget=BUDGET, rule=printed[0].rule, contract="on-selection")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=BUDGET, rule=printed[0].rule, contract="on-selection")
     bids = np.random.default_rng(4).random(OWNERS)
     assert pdqs.clear(bids, terms).spent <= BUDGET
     assert max(best_lie(bids, owner, terms, LIES) for owner in (0, 19)) <= 1.05e-6

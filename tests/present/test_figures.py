@@ -45,7 +45,7 @@ def _tick_labels(axis: Any) -> list[Any]:
 
 
 def test_a_clipped_label_is_caught() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=5.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=5.0)
     figure = figures.offers_figure(pdqs.clear([0.1, 0.2, 0.3], terms), terms)
     figure.text(0.99, 0.5, "far out")
     with pytest.raises(AssertionError, match="far out"):
@@ -54,7 +54,7 @@ def test_a_clipped_label_is_caught() -> None:
 
 @pytest.fixture(scope="module")
 def curve() -> Any:
-    return pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=40.0), owners=300).curve(points=6)
+    return pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=40.0), owners=300).curve(points=6)
 
 
 def test_a_plan_is_drawn_as_it_was_computed(curve: Any) -> None:
@@ -69,14 +69,14 @@ def test_a_plan_is_drawn_as_it_was_computed(curve: Any) -> None:
 
 
 def test_a_plan_of_nothing_has_no_picture() -> None:
-    nothing = pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=0.0), owners=300)
+    nothing = pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=0.0), owners=300)
     with pytest.raises(PlanError, match="buys nothing: there is no curve to draw"):
         nothing.curve(points=2).figure()
 
 
 @pytest.mark.parametrize("budget", [0.0, 20.0, 1e4])
 def test_offers_are_drawn_one_mark_each(budget: float) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=budget)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=budget)
     offers = pdqs.clear(np.random.default_rng(0).random(80), terms)
     figure = figures.offers_figure(offers, terms)
     bought, rest = figure.axes[0].collections
@@ -142,7 +142,7 @@ def test_drawing_touches_no_global_state(curve: Any) -> None:
     curve.figure()
     assert dict(matplotlib.rcParams) == before
     script = (
-        "import sys, pdqs; t = pdqs.Terms(query=pdqs.Count(), budget=5.0);"
+        "import sys, pdqs; t = pdqs.presets.sound(query=pdqs.Count(), budget=5.0);"
         "o = pdqs.clear([0.1, 0.2, 0.3], t); import pdqs.present.figures as f; print('matplotlib' in sys.modules);"
         "f.offers_figure(o, t); print('matplotlib.pyplot' in sys.modules)"
     )

@@ -80,7 +80,7 @@ def test_reports_do_not_depend_on_order_or_batches(order: list[int], cut: int, d
 
 def test_a_shared_stream_of_words_would_depend_on_order() -> None:
     """The negative control: the core's seeded generator, which knows nothing of owners."""
-    offers = pdqs.clear(np.full(64, 0.5), pdqs.Terms(query=pdqs.Count(), budget=32.0))
+    offers = pdqs.clear(np.full(64, 0.5), pdqs.presets.sound(query=pdqs.Count(), budget=32.0))
     values = np.arange(64) % 2
     straight = pdqs.randomise(values, offers, np.random.default_rng(1)).codes
     turned = pdqs.randomise(values[::-1], offers, np.random.default_rng(1)).codes[::-1]

@@ -29,7 +29,7 @@ owners_bids = st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.25, 0.25, 0
 
 def terms_of(rule: Any, contract: Any, budget: Any, k: Any = 2, clearing: Any = "ladder") -> Any:
     query = pdqs.Count() if k == 2 else pdqs.Median(pdqs.Domain.grid(1, k, 1))
-    return pdqs.Terms(query=query, budget=budget, rule=rule, contract=contract, clearing=clearing)
+    return pdqs.presets.sound(query=query, budget=budget, rule=rule, contract=contract, clearing=clearing)
 
 
 def best_gain_micros(bids: Floats, i: int, lies: Any, terms: Terms) -> float:
@@ -108,7 +108,7 @@ def test_payments_rounded_down_would_be_caught_as_irrational() -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_every_promise_holds_in_a_larger_market_with_any_prior(rule: Rule, rng: np.random.Generator) -> None:
     bids = rng.beta(2, 5, 400) * 3 + 1
-    terms = pdqs.Terms(
+    terms = pdqs.presets.sound(
         query=pdqs.Count(), budget=150.0, bid_range=(1.0, 4.0), rule=rule, prior=pdqs.priors.TruncatedNormal(2, 1, 1, 4)
     )
     offers = pdqs.clear(bids, terms)

@@ -25,7 +25,7 @@ def market(n: int, rng: np.random.Generator, *, ties: bool = False) -> pa.Table:
 def terms_for(n: int, **changes: Any) -> pdqs.Terms:
     """A round in which about a third of the owners are bought."""
     given = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
-    return pdqs.Terms(**(given | changes))
+    return pdqs.presets.sound(**(given | changes))
 
 
 def save(table: pa.Table, folder: Path, *, groups: Sequence[Sequence[int]]) -> Path:

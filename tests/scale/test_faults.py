@@ -177,7 +177,7 @@ rows, out, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
-    Run(piece_rows=10_000).clear(rows, pdqs.Terms(query=pdqs.Count(), budget=1e4), out)
+    Run(piece_rows=10_000).clear(rows, pdqs.presets.sound(query=pdqs.Count(), budget=1e4), out)
 except FileError as fault:
     print(fault)
 """

@@ -221,7 +221,7 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: py
 
 def made_offers(domain: pdqs.Domain | None = None) -> pdqs.Offers:
     query = pdqs.Count() if domain is None else pdqs.Median(domain)
-    return pdqs.clear([0.1, 0.2, 0.3, 0.9], pdqs.Terms(query=query, budget=2.0))
+    return pdqs.clear([0.1, 0.2, 0.3, 0.9], pdqs.presets.sound(query=query, budget=2.0))
 
 
 @pytest.mark.parametrize("kind", files.KINDS)
@@ -230,7 +230,7 @@ def made_offers(domain: pdqs.Domain | None = None) -> pdqs.Offers:
 def test_offers_come_back_bit_for_bit(tmp_path: Path, kind: str, bids: list[float], budget: float) -> None:
     if kind == ".parquet":
         pytest.importorskip("pyarrow")
-    offers = pdqs.clear(bids, pdqs.Terms(query=pdqs.Count(), budget=budget, rule="linear"))
+    offers = pdqs.clear(bids, pdqs.presets.sound(query=pdqs.Count(), budget=budget, rule="linear"))
     owners = [f"owner {i}" for i in range(len(bids))]
     path = tmp_path / f"offers{kind}"
     files.write_table(path, round_files.offer_columns(owners, offers))

@@ -23,6 +23,7 @@ from pdqs.tables.files import naming, read_table
 from pdqs.tables.round_files import OFFER_COLUMNS
 
 PRESETS: Mapping[str, Callable[..., Terms]] = {
+    "honest": presets.honest,
     "sound": presets.sound,
     "robust": presets.robust,
     "gpqm-linear": presets.gpqm_linear,
@@ -70,7 +71,7 @@ class TermsOptions:
         if chosen is None:
             raise TermsError("no budget: give --budget")
         bid_range = parse_pair(self.bid_range)
-        made = _preset("sound" if self.preset is None else self.preset)(
+        made = _preset(self._usual() if self.preset is None else self.preset)(
             query=parse_query(self.query, self.domain), budget=chosen, bid_range=bid_range
         )
         said: dict[str, Any] = {
@@ -82,6 +83,12 @@ class TermsOptions:
             "prior": None if self.prior is None else parse_prior(self.prior, bid_range),
         }
         return dataclasses.replace(made, **{name: value for name, value in said.items() if value is not None})
+
+    def _usual(self) -> str:
+        """Where to start from without a preset: from a lottery, unless what was said rules one out."""
+        drawn = self.rule in (None, "lottery", "flat")
+        kept = self.clearing in (None, "ladder") and self.contract in (None, "on-report")
+        return "honest" if drawn and kept else "sound"
 
 
 def with_terms(run: Callable[..., None]) -> Callable[..., None]:

@@ -104,11 +104,24 @@ def fallah_local(
     )
 
 
+def honest(*, query: Query, budget: float, **more: Any) -> Terms:
+    """The default, by name: a lottery on the ladder, paid for the report, unbiased estimate, eps at most 2.
+
+    Its interval holds whatever prices say about answers (section 9 of docs/theory).
+    """
+    return Terms(**{**_HONEST, **more}, query=query, budget=budget)
+
+
 def sound(*, query: Query, budget: float, **more: Any) -> Terms:
-    """Ours: the optimal rule, leave-one-out clearing, paid for the report, weighted estimate, eps at most 4."""
-    return Terms(query=query, budget=budget, **more)
+    """Sharper, and right only if prices say nothing about answers: optimal rule, weighted estimate, eps at most 4."""
+    return Terms(**{**_SOUND, **more}, query=query, budget=budget)
 
 
 def robust(*, query: Query, budget: float, **more: Any) -> Terms:
-    """Ours for when bids may tell of values: nobody is priced out, and the estimate is right whatever the bids say."""
-    return Terms(query=query, budget=budget, rule="robust", estimator="unbiased", **more)
+    """A little from everyone, right whatever the bids say, and wide: what the lottery of `honest` improves on."""
+    return Terms(**{**_SOUND, "rule": "robust", "estimator": "unbiased", **more}, query=query, budget=budget)
+
+
+_ON_REPORT: dict[str, Any] = {"clearing": "ladder", "contract": "on-report"}
+_HONEST: dict[str, Any] = {**_ON_REPORT, "rule": "lottery", "estimator": "unbiased", "epsilon_max": 2.0}
+_SOUND: dict[str, Any] = {**_ON_REPORT, "rule": "optimal", "estimator": "weighted", "epsilon_max": 4.0}

@@ -146,7 +146,7 @@ class Overflowing:
 )
 def test_a_rule_that_is_no_rule_is_refused_with_the_bids_where_it_breaks(rule: Rule, says: str) -> None:
     with pytest.raises(RuleError, match=says):
-        pdqs.clear([0.2, 0.4], pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=rule))
+        pdqs.clear([0.2, 0.4], pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=rule))
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Bump:
 
 def test_a_narrow_rise_that_the_grid_misses_is_still_caught_when_the_curve_is_priced() -> None:
     with pytest.raises(RuleError, match="rises with the bid"):
-        pdqs.clear([0.2, 0.4], pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=Bump()))
+        pdqs.clear([0.2, 0.4], pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=Bump()))
 
 
 def test_a_rule_that_can_change_is_refused() -> None:
@@ -171,7 +171,7 @@ def test_a_rule_that_can_change_is_refused() -> None:
             return np.where(bids < scale, self.height, 0.0)
 
     with pytest.raises(RuleError, match="make it frozen"):
-        pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=Mutable())
+        pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=Mutable())
 
 
 @pytest.mark.parametrize(
@@ -195,6 +195,6 @@ def test_figures_that_make_no_rule_are_refused(make: Any) -> None:
 @pytest.mark.parametrize(("k", "cap"), [(48, 0.01), (1000, 0.2)])
 def test_the_optimal_rule_falls_under_a_cap_far_below_a_thousandth(contract: str, k: int, cap: float) -> None:
     query = pdqs.Median(pdqs.Domain.grid(1, k, 1))
-    terms = pdqs.Terms(query=query, budget=1.0, epsilon_max=cap, contract=contract)
+    terms = pdqs.presets.sound(query=query, budget=1.0, epsilon_max=cap, contract=contract)
     offers = pdqs.clear([0.1, 0.5, 0.8], terms)
     assert 0 < offers.q.max() <= terms.q_max < 1e-3

@@ -58,7 +58,7 @@ class Changing:
 def test_nobody_gains_by_a_lie_whatever_rule_was_written(rule: Rule, budget: float) -> None:
     bids = np.array([0.39, 0.2, 0.7])
     HEIGHT[0] = 0.5
-    terms = pdqs.Terms(query=pdqs.Count(), budget=budget, rule=rule)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=budget, rule=rule)
     pdqs.clear(bids, terms)
     HEIGHT[0] = 0.9
     for lie in (0.0, 0.1, 0.3, 0.400035, 0.6, 0.9):
@@ -67,7 +67,7 @@ def test_nobody_gains_by_a_lie_whatever_rule_was_written(rule: Rule, budget: flo
 
 def test_a_rule_that_looks_at_the_array_it_is_given_is_refused() -> None:
     with pytest.raises(RuleError, match="must price each bid by itself"):
-        pdqs.clear([0.2, 0.4], pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=Company()))
+        pdqs.clear([0.2, 0.4], pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=Company()))
 
 
 def test_a_rule_that_had_to_be_changed_says_so() -> None:
@@ -77,7 +77,7 @@ def test_a_rule_that_had_to_be_changed_says_so() -> None:
             return np.where((bids > 0.33372) & (bids < 0.33376), 0.9, 0.8 - 0.5 * bids) * min(scale, 1.0)
 
     with pytest.warns(UserWarning, match="does not always fall"):
-        pdqs.clear([0.2, 0.4], pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=Wide()))
+        pdqs.clear([0.2, 0.4], pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=Wide()))
 
 
 def test_a_sound_rule_buys_nearly_what_it_buys_as_one_of_ours() -> None:
@@ -87,7 +87,7 @@ def test_a_sound_rule_buys_nearly_what_it_buys_as_one_of_ours() -> None:
             return np.where(bids < scale, 1.0 - bids, 0.0)
 
     bids = np.linspace(0.01, 0.99, 200)
-    mine = pdqs.clear(bids, pdqs.Terms(query=pdqs.Count(), budget=40.0, rule=Mine()))
-    ours = pdqs.clear(bids, pdqs.Terms(query=pdqs.Count(), budget=40.0, rule="linear"))
+    mine = pdqs.clear(bids, pdqs.presets.sound(query=pdqs.Count(), budget=40.0, rule=Mine()))
+    ours = pdqs.clear(bids, pdqs.presets.sound(query=pdqs.Count(), budget=40.0, rule="linear"))
     assert mine.information == pytest.approx(ours.information, rel=0.02)
     assert mine.spent <= 40.0

@@ -91,7 +91,7 @@ def _sound(
 
     def offers(chosen: Any) -> pdqs.Offers:
         budget = 0.3 * high * bids.size
-        terms = pdqs.Terms(
+        terms = pdqs.presets.sound(
             query=pdqs.Count(), budget=budget, bid_range=config.bid_range, rule=chosen, contract=config.contract
         )
         return pdqs.clear(bids, terms)
