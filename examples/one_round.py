@@ -19,11 +19,12 @@ prices = rng.random(2_000)
 terms = pdqs.Terms(query=pdqs.Count("Were you ill last year?"), budget=500.0)
 print(pdqs.plan(terms, owners=2_000), end="\n\n")
 
-# Owners bid. The mechanism is truthful, so the best bid is the true price.
-offers = pdqs.clear(prices, terms)
+# Owners bid. The mechanism is truthful, so the best bid is the true price. A public draw, which no bid can move, says
+# who is asked; dearer owners are asked less often, and stand for more of their like.
+offers = pdqs.clear(prices, terms, draws=rng)
 print(offers, end="\n\n")
 
-# Each owner's device randomises her answer at the q of her offer. The broker sees reports, never values.
+# The device of each owner who is asked randomises her answer at the q of her offer. The broker sees reports, never values.
 reports = pdqs.randomise(ill, offers, rng)
 
 # The consumer gets an answer with an interval; owners get their money.

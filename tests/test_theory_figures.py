@@ -92,7 +92,8 @@ def test_the_honest_contract_costs_a_few_per_cent_of_standard_error(share: float
 def test_a_cap_of_four_costs_about_one_per_cent_of_the_information(rng: np.random.Generator) -> None:
     bids = rng.random(10_000)
     capped, free = (
-        pdqs.clear(bids, pdqs.presets.sound(query=COUNT, budget=1000, epsilon_max=cap)).information for cap in (4.0, 14.0)
+        pdqs.clear(bids, pdqs.presets.sound(query=COUNT, budget=1000, epsilon_max=cap)).information
+        for cap in (4.0, 14.0)
     )
     assert 0.98 <= capped / free <= 1.0
 
@@ -113,6 +114,8 @@ def test_the_median_age_is_years_off_taken_naively_and_nearly_right_when_weighte
     """THEORY: 10.3 to 4.5 years naive. Priced at the true eps of 48 values: about 11 to 6; weighted, under half."""
     median = pdqs.Median(populations.load("obesity").median_domain)
     terms = {"query": median, "budget": share * 2111, "contract": "on-selection", "epsilon_max": 14.0}
-    naive, weighted = (median_errors(pdqs.presets.sound(**terms, estimator=each), rng) for each in ("naive", "weighted"))
+    naive, weighted = (
+        median_errors(pdqs.presets.sound(**terms, estimator=each), rng) for each in ("naive", "weighted")
+    )
     assert naive > 4.5
     assert weighted < 0.5

@@ -1,4 +1,4 @@
-"""Answers by the default terms: they cover whatever prices say about answers, and are silent where nothing can be said."""
+"""Answers by the default terms: they cover whatever prices say, and are silent where nothing can be said."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_default_covers_whatever_prices_say(tells: bool) -> None:
 
 
 def test_the_sharper_rule_is_caught_when_prices_tell() -> None:
-    """The negative control: the same check, failed by an estimate that takes those not bought from to be like others."""
+    """The negative control: the same check, failed by an estimate for which those not bought from are like the rest."""
     assert covered(pdqs.presets.sound(query=pdqs.Count(), budget=80.0), True, seed=4, rounds=30) < 30 * LEAST / ROUNDS
 
 
@@ -51,7 +51,7 @@ def test_every_answer_has_two_intervals_an_error_and_a_row_for_each_price(query:
     inner, outer = np.atleast_2d(found.interval), np.atleast_2d(found.interval_if_dishonest(0.05))
     assert ((outer[:, 0] <= inner[:, 0]) & (inner[:, 1] <= outer[:, 1])).all()
     assert (outer != inner).any()
-    assert (np.atleast_2d(found.interval_if_dishonest(0.0)) == pytest.approx(inner)).all()
+    assert np.atleast_2d(found.interval_if_dishonest(0.0)) == pytest.approx(inner)
     assert (np.asarray(found.standard_error) > 0).all()
     assert sum(band.owners for band in found.by_price) <= 800
     assert len(found.by_price) >= 2
@@ -70,7 +70,7 @@ def test_intervals_that_hold_at_once_are_wider_than_those_that_hold_apart() -> N
 
 def test_a_cheat_of_five_percent_moves_a_count_by_no_more_than_the_second_interval_allows() -> None:
     _, done = rounds_of(pdqs.Count())
-    found, q = done.answer, float(done.offers.q.max())
+    found, q = done.answer, float(done.offers.q[done.offers.asked].min())
     widened = found.interval_if_dishonest(0.05)
     assert widened[1] == pytest.approx(min(found.interval[1] + 800 * 0.05 * (0.5 + 0.5 / q), 800.0))
 
@@ -86,7 +86,7 @@ def test_no_number_is_shown_where_nothing_can_be_said() -> None:
     assert found.standard_error is None
     assert "no report came" in found.warnings[0]
     assert "no answer" in repr(found)
-    assert not any(mark in repr(found) for mark in ("interval", " to "))
+    assert "interval" not in repr(found)
 
 
 def test_few_reports_and_little_in_them_are_told_apart() -> None:

@@ -70,7 +70,9 @@ def test_offers_are_those_of_the_core_for_the_same_bids(either_town: Town) -> No
     found = either_town.cleared_round()
     offers = [reads.offer(either_town.market, owner, found.round_id) for owner in owners]
     bids = [reads.bid(either_town.market, owner, found.round_id).bid_micros for owner in owners]
-    expected = pdqs.clear(np.array(bids) / 1e6, pdqs.presets.sound(query=pdqs.Count(found.plan.query.text), budget=20.0))
+    expected = pdqs.clear(
+        np.array(bids) / 1e6, pdqs.presets.sound(query=pdqs.Count(found.plan.query.text), budget=20.0)
+    )
     assert [offer.q_numerator for offer in offers] == (expected.q * Q_UNITS).astype(int).tolist()
     assert [offer.payment_micros for offer in offers] == expected.payment_micros.tolist()
     assert found.committed_micros == expected.spent_micros <= found.plan.budget_micros

@@ -56,7 +56,9 @@ def test_trained_for_ppem_it_buys_more_of_it_than_trained_for_information() -> N
     bought = {}
     for objective in ("information", "ppem"):
         config = neural.LearnConfig(objective=objective, link="sigmoid", contract="on-selection", steps=250)
-        terms = pdqs.presets.sound(query=pdqs.Count(), budget=300.0, rule=neural.learn(past, config), contract="on-selection")
+        terms = pdqs.presets.sound(
+            query=pdqs.Count(), budget=300.0, rule=neural.learn(past, config), contract="on-selection"
+        )
         bought[objective] = float(terms.setting.load(pdqs.clear(fresh, terms).q).sum())
     assert bought["ppem"] > bought["information"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -21,6 +21,7 @@ from pdqs.estimate.readings import Reading, Widening
 from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_of, statistic_of, warnings_of
 from pdqs.estimate.tallies import Tally
 from pdqs.model.errors import EstimateError
+from pdqs.model.names import QueryKind
 from pdqs.model.query import Query
 from pdqs.present.text import Shown
 from pdqs.pricing.rules import Asks
@@ -189,13 +190,13 @@ def information_of(evidence: Evidence, terms: Terms) -> float:
 
 def read_evidence(evidence: Evidence, terms: Terms, level: float) -> Reading:
     """What the query makes of the evidence, be it ever so little."""
-    return _READINGS[terms.query.kind](evidence, terms, level)
+    return READINGS[terms.query.kind](evidence, terms, level)
 
 
-_READINGS: dict[str, Callable[[Evidence, Terms, float], Reading]] = {
-    "count": read_count,
-    "mean": read_mean,
-    "histogram": read_histogram,
-    "median": read_quantile,
-    "quantile": read_quantile,
+READINGS: Mapping[str, Callable[[Evidence, Terms, float], Reading]] = {
+    QueryKind.COUNT: read_count,
+    QueryKind.MEAN: read_mean,
+    QueryKind.HISTOGRAM: read_histogram,
+    QueryKind.MEDIAN: read_quantile,
+    QueryKind.QUANTILE: read_quantile,
 }

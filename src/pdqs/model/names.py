@@ -40,7 +40,7 @@ class EstimatorName(Choice):
     """How reports become a figure."""
 
     WEIGHTED = "weighted", "each report by its q: least error when prices say nothing about answers"
-    UNBIASED = "unbiased", "right whatever prices say, if everyone reports"
+    UNBIASED = "unbiased", "right whatever prices say, if everyone has a chance to be heard"
     SHRUNK = "shrunk", "the weighted one, pulled to the middle when little was bought"
     NAIVE = "naive", "the reports as they are, as the paper takes them"
 

@@ -21,11 +21,13 @@ from pdqs.model.query import KINDS, Query
 from pdqs.model.question import Question
 from pdqs.pricing import rules
 from pdqs.pricing.rules import Rule, Setting
-from pdqs.pricing.rules.base import DEFAULT_EPSILON_MAX
 from pdqs.privacy.contracts import Contract, contract_named
-from pdqs.privacy.loss import Q_UNITS, cap_q
+from pdqs.privacy.loss import Q_UNITS, cap_epsilon, cap_q
 from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
 from pdqs.rounds.clearings import FACTS, ClearingFacts
+
+LEAST_Q = 2.0**-16
+"""A smaller q tells nothing, and no estimator counts it."""
 
 
 @final
@@ -33,25 +35,27 @@ from pdqs.rounds.clearings import FACTS, ClearingFacts
 class Terms:
     """The terms of one round of private data trading.
 
-    ``rule`` is a name or a frozen dataclass with ``q(bids, scale)``. ``prior`` is what optimal and robust believe of
-    bids (uniform on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use.
+    The defaults are the honest ones: a lottery, whose interval holds whatever prices say about answers.
+
+    ``rule`` is a name or a frozen dataclass with ``q(bids, scale)``. ``prior`` is what rules believe of bids (uniform
+    on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use.
     ``priced_as_binary`` prices a k-valued report as if k were 2, as the paper does; the eps in the offers is the true
     one all the same.
 
     >>> from pdqs.model.query import Count
     >>> terms = Terms(query=Count(), budget=500.0)
     >>> terms.rule_name, terms.clearing, terms.contract, round(terms.q_max, 4)
-    ('optimal', 'ladder', 'on-report', 0.964)
+    ('lottery', 'ladder', 'on-report', 0.7616)
     """
 
     query: Query
     budget: float
     bid_range: tuple[float, float] = (0.0, 1.0)
-    rule: str | Rule = RuleName.OPTIMAL.value
+    rule: str | Rule = RuleName.LOTTERY.value
     clearing: str = ClearingName.LADDER.value
     contract: str = ContractName.ON_REPORT.value
-    epsilon_max: float = DEFAULT_EPSILON_MAX
-    estimator: str = EstimatorName.WEIGHTED.value
+    epsilon_max: float = 2.0
+    estimator: str = EstimatorName.UNBIASED.value
     prior: Prior | None = None
     scale: float | None = None
     priced_as_binary: bool = False
@@ -76,7 +80,13 @@ class Terms:
             raise TermsError(f"priced_as_binary must be True or False, got {shown(self.priced_as_binary)}")
         if self.q_max > 1.0 - 1.0 / Q_UNITS:
             raise TermsError(f"epsilon_max {self.epsilon_max:g} gives a q_max of 1: the report would be the bare value")
+        if self.q_max < LEAST_Q:
+            raise TermsError(
+                f"epsilon_max {self.epsilon_max:g} is too low to buy anything: a report among {self.domain_size}"
+                f" values needs at least {cap_epsilon(LEAST_Q, self.domain_size):.2g} to tell anything"
+            )
         self._refuse_bad_rule()
+        self._refuse_misplaced_lottery()
         self._refuse_bad_prior()
         for prior in (self.prior, rules.prior_of(self.rule)):
             self._refuse_other_range(prior)
@@ -96,6 +106,14 @@ class Terms:
             raise RuleError(f"rule {self.rule_name} can change: make it frozen, with @dataclass(frozen=True)")
         plain_of(self.rule, "rule", RuleError)
         _refuse_unhashable("rule", self.rule, RuleError)
+
+    def _refuse_misplaced_lottery(self) -> None:
+        by_lot = self.rule in (RuleName.LOTTERY, RuleName.FLAT) or isinstance(self.rule, rules.Asks)
+        if by_lot and not (self.clearing_facts.asks and self.contract_terms.hides_coin):
+            raise TermsError(
+                f"rule {self.rule_name!r} asks by lot, which needs clearing 'ladder' and contract 'on-report', not"
+                f" {self.clearing!r} and {self.contract!r}: name another rule, such as 'optimal'"
+            )
 
     def _refuse_bad_prior(self) -> None:
         if self.prior is None:
@@ -158,8 +176,8 @@ class Terms:
         """The rule, told of its market and checked to be a family of falling curves; a user's rule as its table."""
         rule = rules.named(self.rule) if isinstance(self.rule, str) else self.rule
         bound = _bound(rules.with_prior(rule, self.prior), self.setting)  # type: ignore[arg-type]  # frozen: hashable
-        if isinstance(bound, rules.Asks) and not self.clearing_facts.asks:
-            raise RuleError(f"rule {self.rule_name} asks only some owners, which clearing {self.clearing!r} cannot")
+        if self.clearing_facts.calibrates and not rules.is_vouched(bound) and not isinstance(bound, rules.Asks):
+            rules.refuse_scaleless(bound, self.setting)
         shown_the_bids = self.clearing_facts.shows_bids and isinstance(bound, rules.ReadsBids)
         if rules.is_vouched(bound) or shown_the_bids or isinstance(bound, rules.Asks):
             return bound

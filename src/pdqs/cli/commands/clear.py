@@ -21,7 +21,10 @@ def run(
     options: TermsOptions,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the offers (owner,bid,q,epsilon,payment) to a .csv or .parquet file, or folder."),
+        typer.Option(help="Write owner,bid,q,epsilon,payment,chance,draw to a .csv or .parquet file, or folder."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of a lottery's draws; without one they follow from terms and owner ids.")
     ] = None,
     picture: Picture = None,
     level: Level = 0.95,
@@ -41,10 +44,11 @@ def run(
     check_targets(out, picture)
     terms = options.terms()
     table = files.read_table(Path(bids), ("owner", "bid"), optional=("value",))
+    owners = [str(owner) for owner in table.columns["owner"]]
     with files.naming(Path(bids)):
-        offers = pdqs.clear(table.columns["bid"], terms)
+        offers = pdqs.clear(table.columns["bid"], terms, draws=seed, owners=owners)
     result = {**terms_data(terms), **offers_data(offers, level)}
-    columns = round_files.offer_columns([str(owner) for owner in table.columns["owner"]], offers)
+    columns = round_files.offer_columns(owners, offers)
     save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(offers, terms))
 
     to = console_output(as_json)

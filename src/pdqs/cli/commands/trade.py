@@ -21,10 +21,10 @@ def run(
         ),
     ],
     options: TermsOptions,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the owners' coins; a fresh one if not given.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of draws and coins; a fresh one if not given.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write owner,bid,q,epsilon,payment,report,paid to a .csv or .parquet file, or folder."),
+        typer.Option(help="Write what pdqs clear writes, and report,paid, to a .csv or .parquet file, or folder."),
     ] = None,
     picture: Picture = None,
     level: Level = 0.95,

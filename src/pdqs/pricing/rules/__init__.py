@@ -36,6 +36,7 @@ from pdqs.pricing.rules.base import (
     name_of,
     printed_scale,
     prior_of,
+    refuse_scaleless,
     replaced,
     with_prior,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "printed_scale",
     "prior_of",
     "read_into_table",
+    "refuse_scaleless",
     "replaced",
     "with_prior",
 ]

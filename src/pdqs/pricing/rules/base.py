@@ -175,6 +175,26 @@ def check(rule: Rule, setting: Setting) -> None:
         before = q
 
 
+def refuse_scaleless(rule: Rule, setting: Setting) -> None:
+    """Refuse a rule that buys the same at every scale: no scale fits a budget it is too dear for, and none is needed.
+
+    >>> class Constant:
+    ...     def q(self, bids, scale):
+    ...         return np.full_like(bids, 0.5)
+    >>> refuse_scaleless(Constant(), Setting())
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.RuleError: rule Constant ignores the scale, so no part of the market can be bought: make q ...
+    """
+    bids = np.linspace(setting.low, setting.high, 257)
+    least, most = (np.asarray(rule.q(bids, setting.high * scale), dtype=np.float64) for scale in (1e-9, 1e9))
+    if most.any() and np.array_equal(least, most):
+        raise RuleError(
+            f"rule {name_of(rule)} ignores the scale, so no part of the market can be bought:"
+            " make q grow with the scale from 0, or use clearing 'open'"
+        )
+
+
 def _refuse_rise(q: Floats, bids: Floats, name: str, at: str) -> None:
     rises = q[1:] > q[:-1] + 1e-9
     if rises.any():
