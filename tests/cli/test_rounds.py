@@ -16,6 +16,8 @@ from pdqs.tables import files, round_files
 
 from .conftest import Pdqs
 
+SOUND = ("--preset", "sound")
+
 
 def columns_of(path: Path) -> dict[str, list[str]]:
     with path.open(encoding="utf-8", newline="") as source:
@@ -28,12 +30,12 @@ def terms_of(budget: float) -> pdqs.Terms:
 
 
 def test_clear_writes_the_offers_that_python_makes(pdqs_command: Pdqs, market: Path) -> None:
-    done = pdqs_command("clear", market, "--budget", 12, "--out", "offers.csv")
+    done = pdqs_command("clear", *SOUND, market, "--budget", 12, "--out", "offers.csv")
     assert done.code == 0
     assert "wrote offers.csv" in done.out
     written = columns_of(Path("offers.csv"))
     offers = pdqs.clear([float(b) for b in columns_of(market)["bid"]], terms_of(12.0))
-    assert list(written) == ["owner", "bid", "q", "epsilon", "payment"]
+    assert list(written) == ["owner", "bid", "q", "epsilon", "payment", "chance", "draw"]
     assert written["owner"] == columns_of(market)["owner"]
     assert [float(q) for q in written["q"]] == offers.q.tolist()
     assert [float(e) for e in written["epsilon"]] == offers.epsilon.tolist()
@@ -41,18 +43,18 @@ def test_clear_writes_the_offers_that_python_makes(pdqs_command: Pdqs, market: P
 
 
 def test_clear_shows_people_what_was_bought(pdqs_command: Pdqs, market: Path) -> None:
-    done = pdqs_command("clear", market, "--budget", 12)
+    done = pdqs_command("clear", *SOUND, market, "--budget", 12)
     assert "owners" in done.out
     assert "of 12.00" in done.out
     assert "The first 8 of 60 offers" in done.out
 
 
 def test_clear_gives_machines_json_and_nothing_else(pdqs_command: Pdqs, market: Path) -> None:
-    data = pdqs_command("clear", market, "--budget", 12, "--json").data
+    data = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json").data
     assert data["owners"] == len(data["offers"]) == 60
     assert data["spent_micros"] == round(sum(1e6 * offer["payment"] for offer in data["offers"])) <= 12_000_000
     assert data["terms_hash"] == terms_of(12.0).hash
-    to_file = pdqs_command("clear", market, "--budget", 12, "--json", "--out", "offers.csv").data
+    to_file = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--out", "offers.csv").data
     assert "offers" not in to_file
     assert {**to_file, "offers": data["offers"]} == data
 
@@ -62,8 +64,8 @@ def test_parquet_in_and_out_is_the_same_market(pdqs_command: Pdqs, market: Path)
     files.write_table(
         Path("market.parquet"), {k: list(map(float, v)) if k == "bid" else v for k, v in columns_of(market).items()}
     )
-    assert pdqs_command("clear", market, "--budget", 12, "--out", "a.csv").code == 0
-    assert pdqs_command("clear", "market.parquet", "--budget", 12, "--out", "b.parquet").code == 0
+    assert pdqs_command("clear", *SOUND, market, "--budget", 12, "--out", "a.csv").code == 0
+    assert pdqs_command("clear", *SOUND, "market.parquet", "--budget", 12, "--out", "b.parquet").code == 0
     ours, theirs = (round_files.read_offers(Path(name), pdqs.Domain.binary()) for name in ("a.csv", "b.parquet"))
     assert ours[0] == theirs[0]
     assert ours[1].q.tolist() == theirs[1].q.tolist()
@@ -71,7 +73,7 @@ def test_parquet_in_and_out_is_the_same_market(pdqs_command: Pdqs, market: Path)
 
 
 def test_trade_is_the_round_that_python_runs(pdqs_command: Pdqs, market: Path) -> None:
-    data = pdqs_command("trade", market, "--budget", 12, "--seed", 5, "--level", 0.9, "--json").data
+    data = pdqs_command("trade", *SOUND, market, "--budget", 12, "--seed", 5, "--level", 0.9, "--json").data
     given = columns_of(market)
     values, bids = [int(v) for v in given["value"]], [float(b) for b in given["bid"]]
     same = pdqs.trade(values, bids, terms_of(12.0), np.random.default_rng(5), level=0.9)
@@ -84,38 +86,41 @@ def test_trade_is_the_round_that_python_runs(pdqs_command: Pdqs, market: Path) -
 
 
 def test_a_trade_without_a_seed_prints_one_that_repeats_it(pdqs_command: Pdqs, market: Path) -> None:
-    first = pdqs_command("trade", market, "--budget", 12)
+    first = pdqs_command("trade", *SOUND, market, "--budget", 12)
     seed = first.out.split("seed ")[1].split()[0]
-    assert pdqs_command("trade", market, "--budget", 12, "--seed", seed).out == first.out
-    assert pdqs_command("trade", market, "--budget", 12).out != first.out  # equal by chance once in 2^32
+    assert pdqs_command("trade", *SOUND, market, "--budget", 12, "--seed", seed).out == first.out
+    assert pdqs_command("trade", *SOUND, market, "--budget", 12).out != first.out  # equal by chance once in 2^32
 
 
 def test_trade_writes_reports_and_what_was_paid(pdqs_command: Pdqs, market: Path) -> None:
-    done = pdqs_command("trade", market, "--budget", 12, "--seed", 5, "--out", "round.csv", "--picture", "round.png")
+    done = pdqs_command(
+        "trade", *SOUND, market, "--budget", 12, "--seed", 5, "--out", "round.csv", "--picture", "round.png"
+    )
     assert done.code == 0
     written = columns_of(Path("round.csv"))
-    assert list(written) == ["owner", "bid", "q", "epsilon", "payment", "report", "paid"]
+    assert list(written) == ["owner", "bid", "q", "epsilon", "payment", "chance", "draw", "report", "paid"]
     assert written["paid"] == written["payment"]
     assert Path("round.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_answer_after_clear_is_the_answer_of_the_trade(pdqs_command: Pdqs, market: Path) -> None:
-    whole = pdqs_command("trade", market, "--budget", 12, "--seed", 5, "--out", "round.csv", "--json").data
-    pdqs_command("clear", market, "--budget", 12, "--out", "offers.csv")
+    whole = pdqs_command("trade", *SOUND, market, "--budget", 12, "--seed", 5, "--out", "round.csv", "--json").data
+    pdqs_command("clear", *SOUND, market, "--budget", 12, "--out", "offers.csv")
     done = columns_of(Path("round.csv"))
     backwards = {"owner": done["owner"][::-1], "report": done["report"][::-1]}
     files.write_table(Path("reports.csv"), backwards)
-    data = pdqs_command("answer", "offers.csv", "reports.csv", "--json", "--out", "due.csv").data
+    data = pdqs_command("answer", *SOUND, "offers.csv", "reports.csv", "--json", "--out", "due.csv").data
     assert data["answer"] == whole["answer"]
     assert columns_of(Path("due.csv")) == {"owner": done["owner"], "paid": done["paid"]}
 
 
 def test_missing_reports_are_said_and_not_paid(pdqs_command: Pdqs, market: Path) -> None:
-    pdqs_command("clear", market, "--budget", 12, "--out", "offers.csv")
+    pdqs_command("clear", *SOUND, market, "--budget", 12, "--out", "offers.csv")
     owners = columns_of(market)["owner"]
     files.write_table(Path("reports.csv"), {"owner": owners[:50], "report": ["1"] * 40 + [""] * 10})
-    done = pdqs_command("answer", "offers.csv", "reports.csv", "--out", "due.csv")
-    assert "20 of 60 reports are missing" in done.out
+    done = pdqs_command("answer", *SOUND, "offers.csv", "reports.csv", "--out", "due.csv")
+    asked = [float(q) > 0 for q in columns_of(Path("offers.csv"))["q"]]
+    assert f"{sum(asked[40:])} of {sum(asked)} reports are missing" in done.out
     due = columns_of(Path("due.csv"))["paid"]
     offered = columns_of(Path("offers.csv"))["payment"]
     assert due[:40] == offered[:40]
@@ -126,7 +131,7 @@ def test_missing_reports_are_said_and_not_paid(pdqs_command: Pdqs, market: Path)
 def test_trade_answers_queries_on_a_domain(
     pdqs_command: Pdqs, ages: Path, query: str, least: float, most: float
 ) -> None:
-    words = ("trade", ages, "--query", query, "--domain", "14:61:1", "--budget", 400, "--seed", 1, "--json")
+    words = ("trade", *SOUND, ages, "--query", query, "--domain", "14:61:1", "--budget", 400, "--seed", 1, "--json")
     answer = pdqs_command(*words).data["answer"]
     low, high = answer["interval"]
     assert low <= answer["value"] <= high
@@ -136,7 +141,19 @@ def test_trade_answers_queries_on_a_domain(
 def test_a_histogram_of_categories_has_a_figure_for_each(pdqs_command: Pdqs) -> None:
     rows = [f"o{i},{(i % 97) / 97:.3f},{('red', 'green', 'blue')[i % 3]}" for i in range(300)]
     Path("colours.csv").write_text("\n".join(["owner,bid,value", *rows]), encoding="utf-8")
-    words = ("trade", "colours.csv", "--query", "histogram", "--domain", "red,green,blue", "--budget", 300, "--seed", 1)
+    words = (
+        "trade",
+        *SOUND,
+        "colours.csv",
+        "--query",
+        "histogram",
+        "--domain",
+        "red,green,blue",
+        "--budget",
+        300,
+        "--seed",
+        1,
+    )
     answer = pdqs_command(*words, "--level", 0.999, "--json").data["answer"]
     assert answer["labels"] == ["red", "green", "blue"]
     assert all(low <= 100 <= high for low, high in answer["interval"])
@@ -156,34 +173,36 @@ def test_a_histogram_of_categories_has_a_figure_for_each(pdqs_command: Pdqs) -> 
 def test_presets_and_options_make_the_terms(
     pdqs_command: Pdqs, market: Path, words: tuple[str, ...], expected: dict[str, object]
 ) -> None:
-    terms = pdqs_command("clear", market, "--budget", 12, "--json", *words).data["terms"]
+    terms = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", *words).data["terms"]
     assert {name: terms[name] for name in expected} == expected
 
 
 def test_a_rule_takes_its_figures(pdqs_command: Pdqs, market: Path) -> None:
-    rule = pdqs_command("clear", market, "--budget", 12, "--json", "--rule", "exponential:2.5").data["terms"]["rule"]
-    assert (rule["is"], rule["c"]) == ("exponential", 2.5)
-    rule = pdqs_command("clear", market, "--budget", 12, "--json", "--rule", "logarithmic:2:0.1:0.9").data["terms"][
+    rule = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--rule", "exponential:2.5").data["terms"][
         "rule"
     ]
+    assert (rule["is"], rule["c"]) == ("exponential", 2.5)
+    rule = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--rule", "logarithmic:2:0.1:0.9").data[
+        "terms"
+    ]["rule"]
     assert (rule["c"], rule["q_min"], rule["q_max"]) == (2.0, 0.1, 0.9)
-    rule = pdqs_command("clear", market, "--budget", 12, "--json", "--rule", "step:0.7").data["terms"]["rule"]
+    rule = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--rule", "step:0.7").data["terms"]["rule"]
     assert rule["q_max"] == 0.7
 
 
 def test_a_prior_may_be_a_file_of_past_bids(pdqs_command: Pdqs, market: Path) -> None:
-    plain = pdqs_command("clear", market, "--budget", 12, "--json").data
+    plain = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json").data
     for prior in ("normal:0.2:0.1", str(market)):
-        data = pdqs_command("clear", market, "--budget", 12, "--json", "--prior", prior).data
+        data = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--prior", prior).data
         assert data["terms"]["prior"] != plain["terms"]["prior"]
         assert data["spent_micros"] <= 12_000_000
-    same = pdqs_command("clear", market, "--budget", 12, "--json", "--prior", "uniform").data
+    same = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--prior", "uniform").data
     assert same["offers"] == plain["offers"]
 
 
 @pytest.mark.parametrize("budget", [0, 1e-7, 1e6])
 def test_a_budget_of_nothing_or_of_plenty_is_an_ordinary_case(pdqs_command: Pdqs, market: Path, budget: float) -> None:
-    done = pdqs_command("trade", market, "--budget", budget, "--seed", 1, "--json")
+    done = pdqs_command("trade", *SOUND, market, "--budget", budget, "--seed", 1, "--json")
     assert done.code == 0
     assert done.data["paid_micros"] <= budget * 1e6
     assert done.data["bought"] == (60 if budget == 1e6 else 0)
@@ -192,13 +211,13 @@ def test_a_budget_of_nothing_or_of_plenty_is_an_ordinary_case(pdqs_command: Pdqs
 def test_ties_are_an_ordinary_case(pdqs_command: Pdqs) -> None:
     rows = [f"o{i},0.25,{i % 2}" for i in range(40)]
     Path("ties.csv").write_text("\n".join(["owner,bid,value", *rows]), encoding="utf-8")
-    data = pdqs_command("trade", "ties.csv", "--budget", 10, "--seed", 1, "--json").data
+    data = pdqs_command("trade", *SOUND, "ties.csv", "--budget", 10, "--seed", 1, "--json").data
     assert len({row["q"] for row in data["trades"]}) == 1
     assert data["within_budget"] is True
 
 
 def test_money_paid_over_the_budget_is_said(pdqs_command: Pdqs, market: Path) -> None:
-    words = ("trade", market, "--preset", "gpqm-linear", "--budget", 12)
+    words = ("trade", *SOUND, market, "--preset", "gpqm-linear", "--budget", 12)
     over = [pdqs_command(*words, "--seed", seed, "--json").data["within_budget"] for seed in range(12)]
     assert not all(over)  # paid by the coin, the sum is right on average only
     assert "over the budget" in pdqs_command(*words, "--seed", over.index(False)).out
@@ -221,5 +240,5 @@ def test_a_trade_reads_each_bid_and_each_value_once(
 
     monkeypatch.setattr(columns, "floats", counted_floats)
     monkeypatch.setattr(Domain, "encode", counted_encode)
-    assert pdqs_command("trade", "market.csv", "--budget", 1).code == 0
+    assert pdqs_command("trade", *SOUND, "market.csv", "--budget", 1).code == 0
     assert read == ["bid", "value"]

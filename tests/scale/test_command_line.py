@@ -16,7 +16,7 @@ from pdqs.cli import main
 
 from .markets import in_memory, market, same_bits, save, terms_for
 
-HISTOGRAM = ("--query", "histogram", "--domain", "0:4:1")
+HISTOGRAM = ("--preset", "sound", "--query", "histogram", "--domain", "0:4:1")
 
 
 @pytest.fixture
@@ -101,7 +101,9 @@ def test_offers_made_for_another_domain_are_refused(capsys: pytest.CaptureFixtur
     assert "no column 'report'" in refusal(capsys, "answer", "offers", "offers", *HISTOGRAM)
     offers = pq.read_table("offers")
     save(pa.table({"owner": offers["owner"], "report": np.zeros(300)}), Path("said"), groups=[[300]])
-    assert "another domain made it" in refusal(capsys, "answer", "offers", "said", "--query", "count")
+    assert "another domain made it" in refusal(
+        capsys, "answer", "offers", "said", "--preset", "sound", "--query", "count"
+    )
 
 
 @pytest.mark.usefixtures("rows")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from pdqs.estimate.quantile import read_quantile
 from pdqs.estimate.readings import Reading, Widening
 from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_of, statistic_of, warnings_of
 from pdqs.estimate.tallies import Tally
+from pdqs.model.arrays import Figure
 from pdqs.model.errors import EstimateError
 from pdqs.model.names import QueryKind
 from pdqs.model.query import Query
@@ -50,11 +51,11 @@ class Answer(Shown):
     cheaper and dearer owners say, for `unbiased`.
     """
 
-    value: Any
-    raw: Any
-    interval: Any
-    simultaneous: Any
-    standard_error: Any
+    value: Figure
+    raw: Figure
+    interval: Figure
+    simultaneous: Figure
+    standard_error: Figure
     level: float
     estimator: str
     query: Query
@@ -68,7 +69,7 @@ class Answer(Shown):
     by_price: tuple[PriceBand, ...]
     widening: Widening | None
 
-    def interval_if_dishonest(self, share: float = USUAL_CHEATS) -> Any:
+    def interval_if_dishonest(self, share: float = USUAL_CHEATS) -> Figure:
         """The interval that still holds when this share of the reports' weight is arbitrary.
 
         Nobody can tell an owner who sends noise from one who does not: she is paid the same (section 11 of
@@ -127,7 +128,7 @@ class Answer(Shown):
         return self.warnings
 
 
-def _span(ends: Any) -> str:
+def _span(ends: Figure) -> str:
     return f"{ends[0]:,.1f} to {ends[1]:,.1f}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pdqs.estimate.chances import Sampled, sampled
 from pdqs.estimate.drawn import share_variance
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.remarks import statistic_of
+from pdqs.model.arrays import Figure
 from pdqs.model.query import Count, Mean, Median, Quantile
 from pdqs.rounds.terms import Terms
 
@@ -29,11 +30,11 @@ class PriceBand:
     owners: int
     asked: int
     reports: int
-    value: Any
-    standard_error: Any
+    value: Figure
+    standard_error: Figure
 
 
-def bands_by_price(evidence: Evidence, terms: Terms, value: Any) -> tuple[PriceBand, ...]:
+def bands_by_price(evidence: Evidence, terms: Terms, value: Figure) -> tuple[PriceBand, ...]:
     """One row for each stratum that was heard from; none for estimates without strata."""
     if evidence.by_price is None:
         return ()
@@ -58,7 +59,7 @@ def bands_by_price(evidence: Evidence, terms: Terms, value: Any) -> tuple[PriceB
     return tuple(rows)
 
 
-def _errors(terms: Terms, found: Sampled) -> Any:
+def _errors(terms: Terms, found: Sampled) -> Figure:
     """Standard errors of each stratum's own shares."""
     if isinstance(terms.query, Mean):
         return np.full_like(found.mean, np.nan)
@@ -68,7 +69,7 @@ def _errors(terms: Terms, found: Sampled) -> Any:
     return np.sqrt(np.maximum(each, 0.0)) / found.weight[:, None]
 
 
-def _told(terms: Terms, row: Any, value: Any) -> Any:
+def _told(terms: Terms, row: Figure, value: Figure) -> Figure:
     if isinstance(terms.query, Count):
         return float(row[1])
     if isinstance(terms.query, Mean):

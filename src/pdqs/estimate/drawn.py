@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.special import stdtrit
 
 from pdqs.estimate.chances import Sampled
 from pdqs.estimate.functionals import Functional
@@ -84,6 +83,8 @@ class ShareVariance:
 
 def student(variances: Floats, freedom: Floats, tail: float) -> Floats:
     """The upper ``tail`` point of t with Satterthwaite's degrees of freedom, for each column."""
+    from scipy.special import stdtrit  # a slow import, needed by answers with chances only
+
     total = variances.sum(axis=0)
     df = total**2 / np.maximum((variances**2 / freedom).sum(axis=0), 1e-300)
     value: Floats = stdtrit(np.maximum(df, 1.0), 1.0 - tail)

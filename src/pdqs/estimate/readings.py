@@ -7,7 +7,7 @@ each file of a query says what it makes of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Protocol, final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from pdqs.estimate.functionals import Functional, NumberMean
 from pdqs.estimate.guarded import guarded_mean, guarded_shares
 from pdqs.estimate.level import z_of
 from pdqs.estimate.score import weighted_scores
-from pdqs.model.arrays import Floats
+from pdqs.model.arrays import Figure, Floats
 
 PULL = 3.0
 """kappa = I / (I + 3): how far the shrunk estimator believes the reports."""
@@ -42,7 +42,7 @@ class Estimated:
 class Widening(Protocol):
     """The interval that still holds when a share of the weight is arbitrary."""
 
-    def at(self, share: float) -> Any: ...
+    def at(self, share: float) -> Figure: ...
 
 
 @final
@@ -53,11 +53,11 @@ class Reading:
     ``slack`` is how far the estimate is from its nearer end: as a share, or in the units of a mean.
     """
 
-    value: Any
-    raw: Any
-    interval: Any
-    simultaneous: Any
-    standard_error: Any
+    value: Figure
+    raw: Figure
+    interval: Figure
+    simultaneous: Figure
+    standard_error: Figure
     widening: Widening
     slack: float
 

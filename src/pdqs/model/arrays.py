@@ -18,6 +18,9 @@ Values = NDArray[Any]
 Column = Any
 """One column of data from outside: a list, a NumPy array, or a pandas, polars or arrow column."""
 
+Figure = Any
+"""A number, or for a histogram an array of them; None where there is no answer."""
+
 _Array = TypeVar("_Array", bound=Values)
 
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.errors import TermsError
-from pdqs.pricing.rules.base import DEFAULT_EPSILON_MAX, Setting
+from pdqs.pricing.rules.base import SHARP_EPSILON_MAX, Setting
 from pdqs.privacy.contracts import contract_named
 from pdqs.privacy.loss import q_of_epsilon
 
@@ -132,7 +132,7 @@ class LearnConfig:
     link: str = "response"
     contract: str = "on-report"
     bid_range: tuple[float, float] = (0.0, 1.0)
-    epsilon_max: float = DEFAULT_EPSILON_MAX
+    epsilon_max: float = SHARP_EPSILON_MAX
     domain_size: int = 2
     budgets: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
     knots: int = 24

@@ -151,7 +151,7 @@ def _forecast(terms: Terms, owners: int, budget: float, level: float) -> Plan:
     size = min(owners, _TYPICAL_OWNERS)
     typical = dataclasses.replace(terms, budget=budget * size / owners)
     bids = terms.bid_prior.quantile((np.arange(size) + 0.5) / size)
-    offers = clear(np.clip(bids, *terms.bid_range), typical)
+    offers = clear(np.clip(bids, *terms.bid_range), typical, draws=0)  # one draw for every budget that is tried
     information = offers.information * owners / size
     bought = offers.q > 0
     return Plan(

@@ -71,7 +71,7 @@ def number_ids(ids: object, *, column: str = "owner") -> Numbers:
     import pyarrow as pa
     import pyarrow.types as kind
 
-    column_of_ids = ids
+    column_of_ids: Any = ids
     if column_of_ids.null_count:
         row = int(np.argmax(np.asarray(column_of_ids.is_null())))
         raise RowError(row + 1, column, "the owner has no id")

@@ -122,6 +122,6 @@ def robust(*, query: Query, budget: float, **more: Any) -> Terms:
     return Terms(**{**_SOUND, "rule": "robust", "estimator": "unbiased", **more}, query=query, budget=budget)
 
 
-_ON_REPORT: dict[str, Any] = {"clearing": "ladder", "contract": "on-report"}
+_ON_REPORT = {"clearing": "ladder", "contract": "on-report"}
 _HONEST: dict[str, Any] = {**_ON_REPORT, "rule": "lottery", "estimator": "unbiased", "epsilon_max": 2.0}
 _SOUND: dict[str, Any] = {**_ON_REPORT, "rule": "optimal", "estimator": "weighted", "epsilon_max": 4.0}

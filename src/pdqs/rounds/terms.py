@@ -26,6 +26,9 @@ from pdqs.privacy.loss import Q_UNITS, cap_epsilon, cap_q
 from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
 from pdqs.rounds.clearings import FACTS, ClearingFacts
 
+DEFAULT_EPSILON_MAX = 2.0
+"""For yes-or-no questions a higher cap buys a lottery next to nothing (section 9 of docs/theory)."""
+
 LEAST_Q = 2.0**-16
 """A smaller q tells nothing, and no estimator counts it."""
 
@@ -54,7 +57,7 @@ class Terms:
     rule: str | Rule = RuleName.LOTTERY.value
     clearing: str = ClearingName.LADDER.value
     contract: str = ContractName.ON_REPORT.value
-    epsilon_max: float = 2.0
+    epsilon_max: float = DEFAULT_EPSILON_MAX
     estimator: str = EstimatorName.UNBIASED.value
     prior: Prior | None = None
     scale: float | None = None

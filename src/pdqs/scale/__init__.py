@@ -3,7 +3,8 @@
 >>> import pdqs, tempfile, numpy as np, pyarrow as pa, pyarrow.parquet as pq
 >>> with tempfile.TemporaryDirectory() as place:
 ...     pq.write_table(pa.table({"bid": np.linspace(0.1, 0.9, 50)}), f"{place}/bids.parquet")
-...     totals = Run().clear(f"{place}/bids.parquet", pdqs.Terms(query=pdqs.Count(), budget=10.0), f"{place}/offers")
+...     terms = pdqs.presets.sound(query=pdqs.Count(), budget=10.0)
+...     totals = Run().clear(f"{place}/bids.parquet", terms, f"{place}/offers")
 ...     offers = pq.read_table(f"{place}/offers")
 >>> totals.owners, offers.column_names
 (50, ['bid', 'q', 'epsilon', 'payment'])

@@ -15,7 +15,7 @@ from pdqs.model.priors import Prior
 from pdqs.privacy.contracts import ON_REPORT, Contract
 from pdqs.privacy.loss import cap_q
 
-DEFAULT_EPSILON_MAX = 4.0
+SHARP_EPSILON_MAX = 4.0
 
 
 @runtime_checkable
@@ -38,7 +38,7 @@ class Setting:
     high: float = 1.0
     domain_size: int = 2
     contract: Contract = ON_REPORT
-    q_max: float = cap_q(DEFAULT_EPSILON_MAX, 2)
+    q_max: float = cap_q(SHARP_EPSILON_MAX, 2)
 
     def share(self, bids: Floats) -> Floats:
         """b' = (b - lo) / (hi - lo): where a bid stands in the range."""
