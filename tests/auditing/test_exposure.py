@@ -36,7 +36,7 @@ def test_the_enumerated_ratio_is_one_plus_k_q_over_one_minus_q(query: Any, eps: 
     k = query.question.domain.size
     offer = offers_at([math.expm1(eps) / (math.exp(eps) + k - 1)], query)
     (threshold,) = coin_thresholds(SHIPPED, offer)
-    law = joint_law(SHIPPED, offer, threshold, pdqs.Terms(query=query, budget=1.0))
+    law = joint_law(SHIPPED, offer, threshold, pdqs.presets.sound(query=query, budget=1.0))
     q = Fraction(threshold, 2**32)
     assert largest_ratio(law) == 1 + k * q / (1 - q)
     assert float(largest_ratio(law)) == pytest.approx(math.exp(eps), rel=1e-6)
@@ -44,15 +44,15 @@ def test_the_enumerated_ratio_is_one_plus_k_q_over_one_minus_q(query: Any, eps: 
 
 def test_a_law_over_a_whole_small_domain_adds_up_to_one() -> None:
     query = QUERIES[1]
-    law = joint_law(SHIPPED, offers_at([0.5], query), 2**31, pdqs.Terms(query=query, budget=1.0))
+    law = joint_law(SHIPPED, offers_at([0.5], query), 2**31, pdqs.presets.sound(query=query, budget=1.0))
     assert [sum(each.values()) for each in law] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=["2 values", "3 values", "101 values"])
 def test_the_payment_on_selection_gives_the_coin_away_and_on_report_it_does_not(query: Any) -> None:
     offers = offers_at([0.2, 0.6], query)
-    hidden = pdqs.Terms(query=query, budget=1.0, epsilon_max=6.0)
-    told = pdqs.Terms(query=query, budget=1.0, epsilon_max=6.0, contract="on-selection")
+    hidden = pdqs.presets.sound(query=query, budget=1.0, epsilon_max=6.0)
+    told = pdqs.presets.sound(query=query, budget=1.0, epsilon_max=6.0, contract="on-selection")
     assert examine(SHIPPED, hidden, offers, settings=2, draws=10_000).kept
     found = examine(SHIPPED, told, offers, settings=2, draws=10_000)
     assert found.report_kept, "the report alone is private"
@@ -71,7 +71,7 @@ def test_the_bounds_are_clopper_and_pearsons() -> None:
 def test_draws_prove_most_of_the_eps_that_is_there() -> None:
     # False alarm 1e-6. At eps = 2 a million draws resolve about 1 %, so nine tenths is never missed by chance.
     offer = offers_at([math.tanh(1.0)], pdqs.Count())
-    found = examine(SHIPPED, pdqs.Terms(query=pdqs.Count(), budget=1.0), offer, settings=1, draws=1_000_000)
+    found = examine(SHIPPED, pdqs.presets.sound(query=pdqs.Count(), budget=1.0), offer, settings=1, draws=1_000_000)
     assert 1.8 < found.exposures[0].drawn <= found.exposures[0].report
 
 
@@ -82,6 +82,6 @@ def test_offers_to_look_at_run_from_the_least_bought_to_the_most() -> None:
 
 
 def test_a_market_in_which_nothing_is_bought_is_private() -> None:
-    found = examine(SHIPPED, pdqs.Terms(query=pdqs.Count(), budget=0.0), offers_at([0.0], pdqs.Count()), 3, 100)
+    found = examine(SHIPPED, pdqs.presets.sound(query=pdqs.Count(), budget=0.0), offers_at([0.0], pdqs.Count()), 3, 100)
     assert found.kept
     assert found.worst is None

@@ -42,7 +42,7 @@ def test_under_on_report_every_round_costs_exactly_what_clearing_said(rng: np.ra
 
 
 def test_an_open_curve_overspends_on_bids_that_it_was_not_made_for(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, rule="linear", clearing="open")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule="linear", clearing="open")
     markets = [Market(name="cheap", bids=np.full(5, 0.1), budget=1.0)]
     found = examine(SHIPPED, terms, markets, markets[0], 5, rng)
     assert (found.passed, found.kept_ex_ante) == (1, False)

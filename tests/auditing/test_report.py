@@ -36,14 +36,14 @@ def test_terms_claim_what_the_theory_and_the_paper_claim_for_them() -> None:
     paper = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=1.0)
     npqm = pdqs.presets.npqm(query=pdqs.Count(), budget=1.0, rule=pdqs.rules.Linear())
     ours = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
-    bare = pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing="open")
+    bare = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, clearing="open")
     assert [claims(terms).budget_ex_ante for terms in (paper, npqm, ours, bare)] == [True, True, True, False]
     assert [claims(terms).budget_ex_post for terms in (paper, npqm, ours, bare)] == [False, False, True, False]
     assert all(claims(terms).truthful and claims(terms).private for terms in (paper, npqm, ours, bare))
 
 
 def test_an_open_curve_that_overspends_breaks_no_promise_of_its_own() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=0.5, rule="linear", clearing="open")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=0.5, rule="linear", clearing="open")
     report = pdqs.audit(terms, owners=10, effort="quick")
     assert report.kept
     assert {promise.code: promise.verdict for promise in report.promises}["BF"] == "not promised"
@@ -116,7 +116,7 @@ def test_a_certificate_of_a_kept_promise_does_not_cry_wolf(fairquery: Any) -> No
         pdqs.presets.sound(query=pdqs.Count("Have you been ill?"), budget=2.5),
         pdqs.presets.gpqm_logarithmic(query=pdqs.Median(AGES), budget=20.0, c=2.0),
         pdqs.presets.gpqm_exponential(query=pdqs.Quantile(AGES, 0.9), budget=20.0, bid_range=(1.0, 2.0)),
-        pdqs.Terms(
+        pdqs.presets.sound(
             query=pdqs.Histogram(pdqs.Domain.categories(["a", "b", "c"])),
             budget=3.0,
             rule=pdqs.rules.Robust(prior=pdqs.priors.TruncatedNormal(0.5, 0.2)),

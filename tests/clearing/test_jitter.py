@@ -20,7 +20,7 @@ from pdqs.rounds.terms import Terms
 
 
 def terms_of(budget: float, **more: Any) -> pdqs.Terms:
-    return pdqs.Terms(query=pdqs.Count(), budget=budget, **{"rule": "optimal", "epsilon_max": 4.0, **more})
+    return pdqs.presets.sound(query=pdqs.Count(), budget=budget, **{"rule": "optimal", "epsilon_max": 4.0, **more})
 
 
 def cleared(bids: Any, words: Any, terms: Any) -> Any:

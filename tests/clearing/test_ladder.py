@@ -19,7 +19,7 @@ from pdqs.pricing.rules import Rule
 
 
 def terms_of(budget: float, **more: Any) -> pdqs.Terms:
-    return pdqs.Terms(query=pdqs.Count(), budget=budget, **more)
+    return pdqs.presets.sound(query=pdqs.Count(), budget=budget, **more)
 
 
 def rung_by_the_book(i: int, bids: np.ndarray, terms: pdqs.Terms) -> int:

@@ -83,14 +83,14 @@ def test_fairquerys_epsilon_is_one_over_a_whole_number(rng: np.random.Generator)
 
 
 def test_an_open_curve_buys_everyone_whatever_it_costs() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=0.5, rule=pdqs.rules.Linear(), clearing="open")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=0.5, rule=pdqs.rules.Linear(), clearing="open")
     offers = pdqs.clear([0.1, 0.2, 0.3], terms)
     assert offers.q == pytest.approx([0.9, 0.8, 0.7], abs=1e-9)
     assert offers.spent > 0.5
 
 
 def test_an_open_curve_may_be_fixed_at_a_scale() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=0.5, rule="linear", clearing="open", scale=0.25)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=0.5, rule="linear", clearing="open", scale=0.25)
     assert (pdqs.clear([0.1, 0.2, 0.3], terms).q > 0).tolist() == [True, True, False]
 
 
@@ -103,7 +103,7 @@ def test_a_rule_that_reads_the_market_is_shown_the_bids() -> None:
         def read(self, bids: Floats) -> Any:
             return pdqs.rules.Step(q_max=float(bids.mean()))
 
-    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=Reader(), clearing="open")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=Reader(), clearing="open")
     assert pdqs.clear([0.2, 0.6], terms).q == pytest.approx([0.4, 0.4], abs=1e-9)
 
 

@@ -42,13 +42,13 @@ def points(rng: np.random.Generator, owners: int) -> Any:
 @pytest.mark.parametrize(("budget", "share"), [(0.1, 0.3), (0.5, 0.05)])
 def test_95_per_cent_intervals_cover_94_to_96_per_cent_of_ten_thousand_rounds(budget: Any, share: Any) -> None:
     """False alarms: 4.6 standard errors of 10^4 rounds is 0.01, so 5e-6."""
-    terms = pdqs.Terms(query=pdqs.Count(), budget=budget * 500)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=budget * 500)
     assert 0.94 <= coverage(terms, 500, ones(share), np.sum, rounds=10_000, seed=1) <= 0.96
 
 
 def test_the_coverage_test_would_notice_intervals_a_tenth_too_short() -> None:
     """Negative control: 1.764 standard errors instead of 1.96 is a level of 92.2 %."""
-    terms = pdqs.Terms(query=pdqs.Count(), budget=50.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=50.0)
     assert coverage(terms, 500, ones(0.3), np.sum, rounds=4000, seed=1, level=0.9223) < 0.94
 
 
@@ -56,9 +56,13 @@ def test_the_coverage_test_would_notice_intervals_a_tenth_too_short() -> None:
     ("terms", "draw", "truth"),
     [
         (pdqs.presets.robust(query=pdqs.Count(), budget=100.0), ones(0.3), np.sum),
-        (pdqs.Terms(query=pdqs.Mean(POINTS), budget=150.0), points, np.mean),
+        (pdqs.presets.sound(query=pdqs.Mean(POINTS), budget=150.0), points, np.mean),
         (pdqs.presets.robust(query=pdqs.Mean(POINTS), budget=150.0), points, np.mean),
-        (pdqs.Terms(query=pdqs.Count(), budget=1500.0), ones(0.3), np.sum),  # much bought: the finite population counts
+        (
+            pdqs.presets.sound(query=pdqs.Count(), budget=1500.0),
+            ones(0.3),
+            np.sum,
+        ),  # much bought: the finite population counts
     ],
     ids=["unbiased count", "mean", "unbiased mean", "nearly everything bought"],
 )
@@ -70,7 +74,7 @@ def test_other_intervals_cover_too(terms: Terms, draw: float, truth: float) -> N
 @pytest.mark.parametrize("p", [0.25, 0.5, 0.9])
 def test_the_interval_of_a_quantile_covers_at_least_its_level(p: Any) -> None:
     """On a grid it can only cover more: 600 rounds at 95 % would fall below 0.915 with a chance of 1e-4."""
-    terms = pdqs.Terms(query=pdqs.Quantile(POINTS, p), budget=150.0)
+    terms = pdqs.presets.sound(query=pdqs.Quantile(POINTS, p), budget=150.0)
 
     def truth(values: Floats) -> Any:
         return np.sort(values)[int(np.ceil(p * values.size)) - 1]
@@ -80,7 +84,7 @@ def test_the_interval_of_a_quantile_covers_at_least_its_level(p: Any) -> None:
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
 def test_a_higher_level_gives_a_wider_interval(level: float, rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=100.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=100.0)
     offers = pdqs.clear(rng.random(500), terms)
     reports = pdqs.randomise(rng.random(500) < 0.3, offers, rng)
     narrow, wide = (pdqs.answer(reports, offers, terms, level=each) for each in (level, level + (1 - level) / 2))
@@ -96,7 +100,7 @@ def test_with_everyone_telling_the_truth_nearly_always_every_answer_is_nearly_th
     rich = {"budget": 50_000.0, "epsilon_max": 12.0}
 
     def found(query: Any) -> Any:
-        return pdqs.trade(values, bids, pdqs.Terms(query=query, **rich), rng).answer
+        return pdqs.trade(values, bids, pdqs.presets.sound(query=query, **rich), rng).answer
 
     assert found(pdqs.Median(POINTS)).value == np.sort(values)[999]
     assert found(pdqs.Quantile(POINTS, 0.9)).value == pytest.approx(np.sort(values)[1799], abs=1)
@@ -105,7 +109,7 @@ def test_with_everyone_telling_the_truth_nearly_always_every_answer_is_nearly_th
 
 
 def test_the_count_is_kept_possible_and_the_raw_figure_kept_beside_it() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=3.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=3.0)
     rng = np.random.default_rng(1)
     answers = [pdqs.trade(np.zeros(100), rng.random(100), terms, rng).answer for _ in range(20)]
     assert min(found.raw for found in answers) < 0
@@ -116,7 +120,9 @@ def test_the_count_is_kept_possible_and_the_raw_figure_kept_beside_it() -> None:
 def test_a_histogram_gives_a_row_for_each_value(rng: np.random.Generator) -> None:
     colours = pdqs.Domain.categories(["red", "green", "blue"])
     values = rng.choice(["red", "green", "blue"], 600, p=[0.6, 0.3, 0.1])
-    found = pdqs.trade(values, rng.random(600), pdqs.Terms(query=pdqs.Histogram(colours), budget=400.0), rng).answer
+    found = pdqs.trade(
+        values, rng.random(600), pdqs.presets.sound(query=pdqs.Histogram(colours), budget=400.0), rng
+    ).answer
     assert found.value.shape == (3,)
     assert found.interval.shape == (3, 2)
     assert (found.interval[:, 0] <= found.value).all()
@@ -125,7 +131,7 @@ def test_a_histogram_gives_a_row_for_each_value(rng: np.random.Generator) -> Non
 
 
 def test_bids_that_tell_of_values_raise_a_warning_and_others_do_not(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=2000.0, rule="robust")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=2000.0, rule="robust")
     bids = rng.random(4000)
     ill = (rng.random(4000) < np.where(bids > 0.5, 0.7, 0.1)).astype(int)
     assert any("correlated" in note for note in pdqs.trade(ill, bids, terms, rng).answer.warnings)
@@ -134,23 +140,24 @@ def test_bids_that_tell_of_values_raise_a_warning_and_others_do_not(rng: np.rand
 
 
 def test_too_little_bought_is_said(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=0.5)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=0.5)
     found = pdqs.trade(np.ones(20), rng.random(20), terms, rng).answer
-    assert any("too little was bought" in note for note in found.warnings)
+    assert found.value is None
+    assert any("no answer" in note for note in found.warnings)
 
 
-def test_nothing_bought_gives_the_widest_interval_not_a_crash(rng: np.random.Generator) -> None:
+def test_nothing_bought_gives_no_answer_not_a_crash(rng: np.random.Generator) -> None:
     for query in (pdqs.Count(), pdqs.Median(POINTS), pdqs.Mean(POINTS), pdqs.Histogram(POINTS)):
         values = np.ones(5)
-        done = pdqs.trade(values, [0.5] * 5, pdqs.Terms(query=query, budget=0.0), rng)
-        assert any("too little" in note for note in done.answer.warnings)
-        low, high = np.asarray(done.answer.interval).reshape(-1, 2)[0]
-        assert low < high
+        done = pdqs.trade(values, [0.5] * 5, pdqs.presets.sound(query=query, budget=0.0), rng)
+        assert any("no answer" in note for note in done.answer.warnings)
+        assert done.answer.value is None
+        assert done.answer.interval is None
         assert done.payments.total_micros == 0
 
 
 def test_missing_reports_are_left_out_and_said(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=300.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=300.0)
     offers = pdqs.clear(rng.random(1000), terms)
     reports = pdqs.randomise(rng.random(1000) < 0.4, offers, rng)
     some = pdqs.answer(reports.only(rng.random(1000) < 0.5), offers, terms)
@@ -167,7 +174,7 @@ def test_the_naive_estimator_says_what_it_is(rng: np.random.Generator) -> None:
 
 
 def test_reports_of_another_market_and_impossible_levels_are_refused(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=10.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=10.0)
     offers = pdqs.clear(rng.random(50), terms)
     with pytest.raises(PdqsError, match="49 reports for 50 offers"):
         pdqs.answer(pdqs.received([1] * 49, pdqs.Domain.binary()), offers, terms)
@@ -178,7 +185,7 @@ def test_reports_of_another_market_and_impossible_levels_are_refused(rng: np.ran
 
 @pytest.mark.parametrize("query", [pdqs.Count(), pdqs.Histogram(POINTS), pdqs.Median(POINTS)])
 def test_answers_show_themselves_in_a_terminal_and_in_a_notebook(query: Query, rng: np.random.Generator) -> None:
-    done = pdqs.trade(np.ones(50), rng.random(50), pdqs.Terms(query=query, budget=10.0), rng)
+    done = pdqs.trade(np.ones(50), rng.random(50), pdqs.presets.sound(query=query, budget=10.0), rng)
     for shown in (done, done.answer, done.offers, done.payments):
         assert len(repr(shown).splitlines()) >= 2
         assert shown._repr_html_().startswith("<div>")

@@ -165,7 +165,7 @@ def test_the_disagreement_is_standard_normal_without_correlation_and_large_with_
 
 
 def test_unbiased_refuses_a_market_where_someone_was_not_asked() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, estimator="unbiased")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, estimator="unbiased")
     bids = np.linspace(0.1, 0.9, 20)
     offers = pdqs.clear(bids, terms)
     reports = pdqs.randomise(np.ones(20), offers, np.random.default_rng(0))

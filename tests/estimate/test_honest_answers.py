@@ -9,6 +9,7 @@ import pytest
 
 import pdqs
 from pdqs.model.errors import EstimateError
+from pdqs.model.query import Query
 
 ROUNDS, LEAST = 150, 132
 """132 of 150: an interval that covers exactly 95 times in 100 falls short in 1 run of 5,000."""
@@ -38,14 +39,14 @@ def test_the_sharper_rule_is_caught_when_prices_tell() -> None:
     assert covered(pdqs.presets.sound(query=pdqs.Count(), budget=80.0), True, seed=4, rounds=30) < 30 * LEAST / ROUNDS
 
 
-def rounds_of(query: pdqs.Query, budget: float = 300.0, seed: int = 2) -> tuple[np.ndarray, pdqs.Trade]:
+def rounds_of(query: Query, budget: float = 300.0, seed: int = 2) -> tuple[np.ndarray, pdqs.Trade]:
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 10, 800) if query.kind != "count" else (rng.random(800) < 0.3).astype(int)
     return values, pdqs.trade(values, rng.random(800), pdqs.Terms(query=query, budget=budget, epsilon_max=4.0), rng)
 
 
 @pytest.mark.parametrize("query", [pdqs.Count(), pdqs.Mean(POINTS), pdqs.Median(POINTS), pdqs.Histogram(POINTS)])
-def test_every_answer_has_two_intervals_an_error_and_a_row_for_each_price(query: pdqs.Query) -> None:
+def test_every_answer_has_two_intervals_an_error_and_a_row_for_each_price(query: Query) -> None:
     _, done = rounds_of(query)
     found = done.answer
     inner, outer = np.atleast_2d(found.interval), np.atleast_2d(found.interval_if_dishonest(0.05))

@@ -55,10 +55,10 @@ def test_what_is_registered_answers_to_its_name() -> None:
 
 
 def test_a_member_and_its_string_make_the_same_terms_to_the_byte() -> None:
-    plain = pdqs.Terms(
+    plain = pdqs.presets.sound(
         query=pdqs.Count(), budget=5.0, rule="robust", clearing="greedy", contract="on-selection", estimator="shrunk"
     )
-    members = pdqs.Terms(
+    members = pdqs.presets.sound(
         query=pdqs.Count(),
         budget=5.0,
         rule=RuleName.ROBUST,
@@ -75,18 +75,18 @@ def test_a_member_and_its_string_make_the_same_terms_to_the_byte() -> None:
 @pytest.mark.parametrize("rule", [RuleName.LOTTERY, RuleName.FLAT])
 @pytest.mark.parametrize("clearing", [ClearingName.OPEN, ClearingName.GREEDY])
 def test_a_rule_that_asks_some_needs_a_clearing_that_can(rule: RuleName, clearing: ClearingName) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=5.0, rule=rule, clearing=clearing)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=5.0, rule=rule, clearing=clearing)
     with pytest.raises(RuleError, match=f"rule {rule} asks only some owners, which clearing '{clearing}' cannot"):
         pdqs.clear([0.1, 0.2, 0.3], terms)
 
 
 def test_only_clearings_that_keep_the_budget_say_so() -> None:
-    kept = {name for name in FACTS if pdqs.Terms(query=pdqs.Count(), budget=5.0, clearing=name).keeps_budget}
+    kept = {name for name in FACTS if pdqs.presets.sound(query=pdqs.Count(), budget=5.0, clearing=name).keeps_budget}
     assert kept == {"ladder", "greedy", "fairquery", "single-minded"}
     by_coin = ContractName.ON_SELECTION
     still = {
         name
         for name in FACTS
-        if pdqs.Terms(query=pdqs.Count(), budget=5.0, clearing=name, contract=by_coin).keeps_budget
+        if pdqs.presets.sound(query=pdqs.Count(), budget=5.0, clearing=name, contract=by_coin).keeps_budget
     }
     assert still == {"fairquery"}, "a payment that hangs on a coin may pass the budget"

@@ -67,7 +67,7 @@ def test_ties_in_past_bids_still_give_a_rising_price(past: Any) -> None:
 
 @pytest.mark.parametrize("past", [[0.0] * 10, [1.0] * 10, [0.5] * 10, [0.0, 1.0] * 10])
 def test_a_prior_from_the_same_bid_over_and_over_still_clears(past: Any) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, prior=fit(past))
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, prior=fit(past))
     assert pdqs.clear([0.2, 0.4, 0.9], terms).spent <= 1.0
 
 
@@ -90,8 +90,8 @@ def test_the_right_prior_buys_more_than_the_wrong_one(rng: np.random.Generator) 
 
     past, now = two_peaks(5000), two_peaks(5000)
     terms = {"query": pdqs.Count(), "budget": 2500.0}
-    informed = pdqs.clear(now, pdqs.Terms(**terms, prior=fit(past)))
-    mistaken = pdqs.clear(now, pdqs.Terms(**terms))
+    informed = pdqs.clear(now, pdqs.presets.sound(**terms, prior=fit(past)))
+    mistaken = pdqs.clear(now, pdqs.presets.sound(**terms))
     assert informed.information > 1.05 * mistaken.information
 
 
@@ -103,7 +103,7 @@ def test_a_normal_prior_prices_markets_of_every_size(
 ) -> None:
     """Next to the low end of the range the price is a difference of tails, which must not drown in rounding."""
     prior = TruncatedNormal(mean, sd)
-    terms = pdqs.Terms(query=pdqs.Count(), budget=budget, contract=contract, prior=prior)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=budget, contract=contract, prior=prior)
     assert pdqs.clear(rng.random(300), terms).spent <= budget
     tiny = np.array([1e-12, 1e-9, 1e-6])
     assert prior.virtual_price(tiny) == pytest.approx(2 * tiny, rel=1e-4)
@@ -132,7 +132,7 @@ def test_a_price_is_defined_on_any_bid_range_never_below_the_bid_and_never_falli
 def test_nobody_gains_by_a_lie_where_the_priors_range_is_not_that_of_the_bids(
     rule: Rule, prior: Prior, bids: Floats, budget: float
 ) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=budget, rule=rule, prior=prior)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=budget, rule=rule, prior=prior)
     market = np.array(bids)
     for lie in (0.5 * market[0], 0.5 * (market[0] + 1.0)):
         assert SHIPPED.gain_micros(market, 0, float(lie), terms) <= misreport_micros(market[0], terms.setting)
@@ -146,7 +146,7 @@ def test_the_first_of_two_owners_below_the_prior_gains_nothing() -> None:
 
 
 def test_ten_owners_below_the_prior_are_cleared(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=3.0, prior=Uniform(0.1, 1.0))
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=3.0, prior=Uniform(0.1, 1.0))
     assert 0 < pdqs.clear(rng.random(10), terms).spent <= 3.0
 
 
@@ -175,7 +175,7 @@ def test_a_prior_fitted_to_round_dollars_buys_more_than_none() -> None:
         prior = fit(past, (0.0, 25.0))
         gains = []
         for budget in np.geomspace(500.0, 12_000.0, 6):
-            plain = pdqs.Terms(query=pdqs.Count(), budget=float(budget), bid_range=(0.0, 25.0))
+            plain = pdqs.presets.sound(query=pdqs.Count(), budget=float(budget), bid_range=(0.0, 25.0))
             fitted = dataclasses.replace(plain, prior=prior)
             gains.append(pdqs.clear(now, fitted).information / pdqs.clear(now, plain).information)
         assert np.mean(gains) > 1.01

@@ -12,7 +12,7 @@ from pdqs.model.errors import PlanError
 from pdqs.planning.forecasts import forecast_half_width
 from pdqs.pricing import rules
 
-TERMS = pdqs.Terms(query=pdqs.Count(), budget=1000.0)
+TERMS = pdqs.presets.sound(query=pdqs.Count(), budget=1000.0)
 
 
 def test_the_forecast_is_what_a_real_market_then_buys(rng: np.random.Generator) -> None:
@@ -24,7 +24,7 @@ def test_the_forecast_is_what_a_real_market_then_buys(rng: np.random.Generator) 
 
 def test_the_realised_interval_is_as_wide_as_planned(rng: np.random.Generator) -> None:
     plan = pdqs.plan(TERMS, owners=5000, half_width=0.03)
-    terms = pdqs.Terms(query=pdqs.Count(), budget=plan.budget)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=plan.budget)
     widths = []
     for _ in range(5):
         low, high = pdqs.trade(rng.random(5000) < 0.5, rng.random(5000), terms, rng).answer.interval
@@ -37,7 +37,7 @@ def test_the_realised_interval_is_as_wide_as_planned(rng: np.random.Generator) -
 def test_a_plan_checks_its_rule_once(monkeypatch: pytest.MonkeyPatch) -> None:
     checked, check = [], rules.check
     monkeypatch.setattr(rules, "check", lambda rule, setting: (checked.append(rule), check(rule, setting)))
-    pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=1.0, bid_range=(0.0, 1.0625)), owners=50, half_width=0.2)
+    pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=1.0, bid_range=(0.0, 1.0625)), owners=50, half_width=0.2)
     assert len(checked) == 1
 
 
@@ -56,8 +56,8 @@ def test_every_mechanism_can_be_planned(preset: Any) -> None:
 
 
 def test_the_alpha_delta_statement_holds_in_simulation(rng: np.random.Generator) -> None:
-    plan = pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=100.0), owners=500)
-    terms = pdqs.Terms(query=pdqs.Count(), budget=100.0)
+    plan = pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=100.0), owners=500)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=100.0)
     alpha = 0.15
     errors = []
     for _ in range(10):

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdqs
+from pdqs.model.query import Query
 
-QUERIES = [pdqs.Count(), pdqs.Median(pdqs.Domain.grid(0, 4, 1))]
+QUERIES: list[Query] = [pdqs.Count(), pdqs.Median(pdqs.Domain.grid(0, 4, 1))]
 words = st.integers(0, 2**32 - 1)
 shares = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
 ranges = st.sampled_from([(0.0, 1.0), (2.0, 3.0), (100.0, 101.0)])

@@ -20,21 +20,21 @@ def settled(terms: Terms, rng: np.random.Generator, owners: int = 300, arrived: 
 
 
 def test_on_report_pays_everyone_who_reported_what_was_offered(rng: np.random.Generator) -> None:
-    offers, reports, payments = settled(pdqs.Terms(query=pdqs.Count(), budget=90.0), rng, arrived=0.7)
+    offers, reports, payments = settled(pdqs.presets.sound(query=pdqs.Count(), budget=90.0), rng, arrived=0.7)
     assert payments.micros.tolist() == np.where(reports.arrived, offers.payment_micros, 0).tolist()
     assert payments.within_budget
     assert payments.total == pytest.approx(payments.total_micros / 1e6)
 
 
 def test_on_report_a_payment_says_nothing_of_the_coin(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=90.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=90.0)
     offers = pdqs.clear(rng.random(300), terms)
     two = [pdqs.settle(offers, pdqs.randomise(np.ones(300), offers, rng), terms).micros for _ in range(2)]
     assert np.array_equal(*two)
 
 
 def test_on_selection_pays_the_chosen_p_over_q_and_the_offer_on_average(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=90.0, contract="on-selection")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=90.0, contract="on-selection")
     offers = pdqs.clear(rng.random(300), terms)
     totals = []
     for _ in range(300):
@@ -47,21 +47,21 @@ def test_on_selection_pays_the_chosen_p_over_q_and_the_offer_on_average(rng: np.
 
 
 def test_received_reports_cannot_be_paid_by_the_coin() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, contract="on-selection")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, contract="on-selection")
     offers = pdqs.clear([0.1, 0.2], terms)
     with pytest.raises(TermsError, match="received reports do not tell it"):
         pdqs.settle(offers, pdqs.received([1, 0], pdqs.Domain.binary()), terms)
 
 
 def test_payments_over_the_budget_are_said(rng: np.random.Generator) -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0, rule=pdqs.rules.Linear(), clearing="open")
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, rule=pdqs.rules.Linear(), clearing="open")
     _, _, payments = settled(terms, rng)
     assert not payments.within_budget
     assert "over the budget" in repr(payments)
 
 
 def test_a_mechanism_that_keeps_the_budget_never_settles_beyond_it() -> None:
-    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0)
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
     offers = pdqs.clear([0.1, 0.2], terms)
     dear = replace(offers, payment_micros=np.full(2, 600_000))
     with pytest.raises(InvariantError, match="keeps the budget has passed it"):

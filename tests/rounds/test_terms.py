@@ -91,6 +91,44 @@ def test_the_canonical_form_is_json_that_another_language_can_write() -> None:
 
 def test_which_terms_promise_to_keep_the_budget() -> None:
     assert pdqs.Terms(**GOOD).keeps_budget
-    assert not pdqs.Terms(**GOOD, contract="on-selection").keeps_budget
-    assert not pdqs.Terms(**GOOD, clearing="open").keeps_budget
+    assert not pdqs.Terms(**GOOD, rule="optimal", contract="on-selection").keeps_budget
+    assert not pdqs.Terms(**GOOD, rule="optimal", clearing="open").keeps_budget
     assert pdqs.presets.fairquery(**GOOD).keeps_budget
+
+
+@pytest.mark.parametrize("rule", ["lottery", "flat", pdqs.rules.Lottery()])
+@pytest.mark.parametrize("change", [{"clearing": "greedy"}, {"clearing": "open"}, {"contract": "on-selection"}])
+def test_a_lottery_needs_the_ladder_and_a_contract_that_hides_the_coin(rule: object, change: dict[str, str]) -> None:
+    with pytest.raises(TermsError, match="asks by lot, which needs clearing 'ladder' and contract 'on-report'"):
+        pdqs.Terms(**{**GOOD, **change, "rule": rule})
+
+
+def test_the_defaults_are_the_honest_ones() -> None:
+    terms = pdqs.Terms(query=pdqs.Count(), budget=1.0)
+    assert (terms.rule, terms.estimator, terms.epsilon_max) == ("lottery", "unbiased", 2.0)
+    assert terms == pdqs.presets.honest(query=pdqs.Count(), budget=1.0)
+    sharp = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
+    assert (sharp.rule, sharp.estimator, sharp.epsilon_max) == ("optimal", "weighted", 4.0)
+
+
+def test_an_epsilon_too_low_to_buy_anything_is_refused() -> None:
+    with pytest.raises(TermsError, match="too low to buy anything: a report among 2 values needs at least 3.1e-05"):
+        pdqs.Terms(**{**GOOD, "epsilon_max": 1e-6})
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant:
+    """A rule that buys the same whatever the scale."""
+
+    name = "constant"
+
+    def q(self, bids: np.ndarray, scale: float) -> np.ndarray:
+        return np.full_like(bids, 0.5)
+
+
+def test_a_rule_that_ignores_the_scale_is_refused_where_a_scale_is_needed() -> None:
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=50.0, rule=Constant())
+    with pytest.raises(RuleError, match="rule constant ignores the scale"):
+        pdqs.clear(np.linspace(0.0, 1.0, 500), terms)
+    free = dataclasses.replace(terms, clearing="open")
+    assert pdqs.clear(np.linspace(0.0, 1.0, 500), free).bought == 500
