@@ -11,7 +11,7 @@ from pdqs.clearing import WAYS
 from pdqs.estimate.answers import READINGS
 from pdqs.estimate.estimators import ESTIMATORS
 from pdqs.model import names
-from pdqs.model.errors import RuleError
+from pdqs.model.errors import TermsError
 from pdqs.model.names import Choice, ClearingName, ContractName, EstimatorName, QueryKind, RuleName
 from pdqs.model.query import BY_KIND, KINDS
 from pdqs.pricing import rules
@@ -75,9 +75,8 @@ def test_a_member_and_its_string_make_the_same_terms_to_the_byte() -> None:
 @pytest.mark.parametrize("rule", [RuleName.LOTTERY, RuleName.FLAT])
 @pytest.mark.parametrize("clearing", [ClearingName.OPEN, ClearingName.GREEDY])
 def test_a_rule_that_asks_some_needs_a_clearing_that_can(rule: RuleName, clearing: ClearingName) -> None:
-    terms = pdqs.presets.sound(query=pdqs.Count(), budget=5.0, rule=rule, clearing=clearing)
-    with pytest.raises(RuleError, match=f"rule {rule} asks only some owners, which clearing '{clearing}' cannot"):
-        pdqs.clear([0.1, 0.2, 0.3], terms)
+    with pytest.raises(TermsError, match=f"rule '{rule}' asks by lot, which needs clearing 'ladder'.*not '{clearing}'"):
+        pdqs.presets.sound(query=pdqs.Count(), budget=5.0, rule=rule, clearing=clearing)
 
 
 def test_only_clearings_that_keep_the_budget_say_so() -> None:

@@ -106,7 +106,7 @@ def test_swapped_arguments_are_named() -> None:
     [
         ({"query": pdqs.Median(AGES)}, "reports are of another domain"),
         ({"query": pdqs.Count("rich?")}, "made under other terms"),
-        ({"contract": "on-selection"}, "made under other terms"),
+        ({"rule": "optimal", "contract": "on-selection"}, "made under other terms"),
         ({"rule": "linear"}, "made under other terms"),
         ({"epsilon_max": 1.0}, "made under other terms"),
     ],
