@@ -19,6 +19,13 @@ def test_normal_bids_follow_a_normal_kept_to_the_unit_interval(name: str, sd: fl
     assert stats.kstest(drawn, law.cdf).pvalue > FALSE_ALARM
 
 
+@pytest.mark.parametrize(("name", "sd"), [("squashed-1", 0.208), ("squashed-0.25", 0.0615)])
+def test_squashed_normals_have_sds_that_tell_the_set_ups_apart(name: str, sd: float) -> None:
+    drawn = bids.draw(name, 100_000, np.random.default_rng(1))
+    assert drawn.std() == pytest.approx(sd, rel=0.02)
+    assert stats.kstest(np.log(drawn / (1 - drawn)), stats.norm(0, float(name.split("-")[1])).cdf).pvalue > FALSE_ALARM
+
+
 def test_the_check_on_normal_bids_would_catch_uniform_ones() -> None:
     drawn = bids.draw("uniform", 20_000, np.random.default_rng(1))
     law = stats.truncnorm(-2.0, 2.0, loc=0.5, scale=0.25)

@@ -6,16 +6,19 @@ import pytest
 
 from pdqs.experiments.claims import CLAIMS, judge
 from pdqs.experiments.error_ratios import gains
+from pdqs.experiments.promises import PROMISED
 from pdqs.experiments.results import Results
 from pdqs.experiments.setups import Cell, full_plan
+from pdqs.experiments.verdicts import NOT_RUN
 
 from .conftest import ErrorOf, made_up_results
 
 
 def by_mechanism(**errors: float) -> ErrorOf:
-    """Errors by mechanism, 0.5 where none is given; both forms of NPQM have the same unless told."""
+    """Errors by mechanism, 0.5 where none is given; all forms of NPQM have the same unless told."""
     named = {name.replace("_", "-"): error for name, error in errors.items()}
-    named.setdefault("npqm-released", named.get("npqm", 0.5))
+    for form in ("npqm-released", "npqm-mended"):
+        named.setdefault(form, named.get("npqm", 0.5))
     return lambda cell: named.get(cell.mechanism, 0.5)
 
 
@@ -29,18 +32,58 @@ def verdict(name: str, results: Results) -> str:
 
 def test_no_results_no_verdict() -> None:
     found = {claim.name: found.verdict for claim, found in judge(Results(full_plan(), {}))}
-    assert found.pop("gpqm-truthful") == "does not hold"  # the mechanism itself is asked, not the results
     assert set(found.values()) == {"not run"}
 
 
 @pytest.mark.parametrize(("error", "said"), [(0.1, "holds"), (0.9, "does not hold")])
 def test_npqm_is_best_where_its_error_is_lowest(error: float, said: str) -> None:
-    assert verdict("npqm-best", made_up_results(by_mechanism(npqm=error, gpqm_linear=0.3))) == said
+    assert verdict("npqm-best-printed", made_up_results(by_mechanism(npqm=error, gpqm_linear=0.3))) == said
 
 
-def test_a_claim_true_of_one_form_of_npqm_holds_in_part() -> None:
+def test_a_claim_true_of_one_form_of_npqm_is_said_to_hold_of_that_form_alone() -> None:
     printed_only = made_up_results(by_mechanism(npqm=0.1, npqm_released=0.9, gpqm_linear=0.3))
-    assert verdict("npqm-best", printed_only) == "holds in part"
+    assert verdict("npqm-best-printed", printed_only) == "holds"
+    assert verdict("npqm-best-released", printed_only) == "does not hold"
+
+
+def test_no_answer_is_a_loss_and_not_an_absence() -> None:
+    whole = made_up_results(by_mechanism(npqm=0.1, gpqm_linear=0.3))
+    none = frozenset(cell for cell in whole.samples if cell.mechanism == "npqm" and cell.level > 0.25)
+    samples = {cell: sample for cell, sample in whole.samples.items() if cell not in none}
+    silent = Results(whole.plan, samples, none)
+    assert verdict("npqm-best-printed", whole) == "holds"
+    assert verdict("npqm-best-printed", silent) == "does not hold"
+    assert verdict("npqm-truth-printed", silent) == "does not hold"
+    absent = Results(whole.plan, samples)  # the control: cells that were never run say nothing
+    assert verdict("npqm-best-printed", absent) == "holds"
+
+
+def test_an_accuracy_is_never_shown_without_what_it_cost() -> None:
+    results = made_up_results(by_mechanism(npqm=0.1), lambda cell: {"spent": 650.0} if is_npqm(cell) else {})
+    said = {claim.name: found.number for claim, found in judge(results)}
+    for name in ("npqm-best", "npqm-truth", "npqm-grows"):
+        assert "it spends 1.30 budgets on average" in said[f"{name}-released"]
+
+
+def test_an_overrun_in_every_round_is_not_cured_by_running_again() -> None:
+    always = made_up_results(by_mechanism(), lambda cell: {"paid": 600.0} if is_npqm(cell) else {})
+    never = made_up_results(by_mechanism(), lambda cell: {"paid": 400.0} if is_npqm(cell) else {})
+    assert verdict("re-runs-released", always) == "does not hold"
+    assert verdict("re-runs-released", never) == "holds"
+
+
+def test_what_an_audit_found_is_the_verdict_on_a_promise() -> None:
+    found = {"gpqm-linear": {"IC": ("BROKEN", "2 owners gain"), "IR": ("kept", "0 paid below their price")}}
+    results = Results(full_plan(), {}, promises=found)
+    assert verdict("gpqm-linear-ic", results) == "does not hold"
+    assert verdict("gpqm-linear-ir", results) == "holds"
+    assert verdict("gpqm-linear-ldp", results) == "not run"
+
+
+@pytest.mark.parametrize(("spent", "said"), [(500.0, "holds"), (501.0, "does not hold")])
+def test_npqm_keeps_its_budget_only_if_no_fresh_bids_pass_it(spent: float, said: str) -> None:
+    results = made_up_results(by_mechanism(), lambda cell: {"spent": spent} if is_npqm(cell) else {})
+    assert verdict("npqm-mended-bf", results) == said
 
 
 def test_a_claim_true_of_half_the_points_holds_in_part() -> None:
@@ -49,14 +92,14 @@ def test_a_claim_true_of_half_the_points_holds_in_part() -> None:
         lambda cell: 0.4 if cell.mechanism == "fairquery" and cell.kind == "median" else
         0.1 if is_npqm(cell) and cell.kind == "count" else 0.5
     )  # fmt: skip
-    assert verdict("npqm-best", results) == "holds"  # a tie is no defeat
-    assert verdict("npqm-best", lower_on_medians) == "holds in part"
+    assert verdict("npqm-best-printed", results) == "holds"  # a tie is no defeat
+    assert verdict("npqm-best-printed", lower_on_medians) == "holds in part"
 
 
 @pytest.mark.parametrize(("late", "said"), [(0.3, "holds"), (0.5, "does not hold")])
 def test_a_mechanism_improves_only_if_its_error_falls_past_the_middle(late: float, said: str) -> None:
     results = made_up_results(lambda cell: late if cell.level == 0.9 else 0.5)
-    assert verdict("npqm-improves", results) == said
+    assert verdict("npqm-improves-printed", results) == said
     assert verdict("linear-improves", results) == said
     assert verdict("others-flat", results) == ("does not hold" if said == "holds" else "holds")
 
@@ -64,7 +107,7 @@ def test_a_mechanism_improves_only_if_its_error_falls_past_the_middle(late: floa
 @pytest.mark.parametrize(("share", "said"), [(0.9, "holds"), (1.1, "does not hold")])
 def test_overruns_are_counted_in_payments_made(share: float, said: str) -> None:
     results = made_up_results(by_mechanism(), lambda cell: {"paid": 500.0 * share} if is_npqm(cell) else {})
-    assert verdict("overruns", results) == said
+    assert verdict("overruns-printed", results) == said
 
 
 def test_gpqm_keeps_the_budget_in_part_when_only_payments_made_pass_it() -> None:
@@ -86,19 +129,35 @@ def test_shifts_are_judged_by_the_shifted_set_ups_alone() -> None:
         lambda cell: 0.1 if is_npqm(cell) and not cell.experiment.startswith("shift") else
         0.9 if cell.mechanism == "npqm" else 0.5
     )  # fmt: skip
-    assert verdict("npqm-best", results) == "holds"
-    assert verdict("shifts", results) == "does not hold"
+    assert verdict("npqm-best-printed", results) == "holds"
+    assert verdict("shifts-printed", results) == "does not hold"
 
 
 def test_every_verdict_comes_with_a_number() -> None:
     for claim, found in judge(made_up_results(by_mechanism(npqm=0.2))):
+        if found is NOT_RUN and claim in PROMISED:
+            continue  # audits say these, and there are none here
         assert any(letter.isdigit() for letter in found.number), claim.name
     assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
 
 
+AT_BUDGET_ = ("count", "npqm", "sound", "budget")
+
+
+def test_at_equal_spending_ours_gets_the_largest_budget_that_theirs_truly_spends() -> None:
+    """NPQM spends 1.5 of 0.5n: ours is then read at 0.7n, the last budget below 0.75n."""
+    results = made_up_results(
+        lambda cell: 0.8 if cell.mechanism == "npqm" else cell.level,
+        lambda cell: {"spent": 750.0} if cell.mechanism == "npqm" else {},
+    )
+    found = {gain.at: gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == AT_BUDGET_[:3]}
+    assert found["spending"].ratio.value == pytest.approx(0.8 / 0.7)
+    assert found["spending"].spent == pytest.approx(1.5)
+
+
 def test_gains_are_ratios_of_mean_errors_at_the_middle_budget() -> None:
     results = made_up_results(lambda cell: 0.8 if cell.mechanism == "npqm" else 0.05 if cell.level == 0.5 else 9.0)
-    found = next(gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == ("count", "npqm", "sound"))
+    found = next(gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours, gain.at) == AT_BUDGET_)
     assert found.ratio.value == pytest.approx(16.0)
     assert len(found.each) == 6
     assert not found.reweighted
@@ -111,7 +170,9 @@ def test_a_reweighted_gain_reads_both_sides_by_the_weighted_estimator() -> None:
         lambda cell: {"weighted": 110.0} if cell.mechanism == "npqm" else {},
     )
     found = {
-        gain.reweighted: gain.ratio.value for gain in gains(results) if (gain.theirs, gain.ours) == ("npqm", "sound")
+        gain.reweighted: gain.ratio.value
+        for gain in gains(results)
+        if (gain.theirs, gain.ours, gain.at) == ("npqm", "sound", "budget")
     }
     assert found == pytest.approx({False: 16.0, True: 2.0})
 

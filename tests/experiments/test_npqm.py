@@ -16,6 +16,7 @@ from pdqs.experiments.store import Store
 neural = pytest.importorskip("pdqs.neural", reason="NPQM is trained by the extra 'neural'")
 pytest.importorskip("jax", reason="NPQM is trained by the extra 'neural'")
 
+MAPPED = ("normal", "squashed")
 PLAN = Plan(
     seed=3,
     training=Training(steps=500, vectors=4),
@@ -44,8 +45,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def test_each_net_of_a_plan_is_trained_once_for_counts_and_medians_and_every_budget() -> None:
     plan = full_plan()
     tasks = {task for cell in plan.cells() if (task := npqm.task_of(cell, plan)) is not None}
-    uniform = {npqm.Task(v, p, "uniform") for v in ("printed", "released") for p in plan.experiments[0].populations}
-    assert tasks == uniform | {npqm.Task("printed", population, "normal-1") for population in ("obesity", "exam")}
+    forms = ("printed", "released", "mended")
+    uniform = {npqm.Task(form, name, "uniform") for form in forms for name in plan.experiments[0].populations}
+    normal = {npqm.Task(form, name, f"{how}-1") for form in forms for name in ("obesity", "exam") for how in MAPPED}
+    assert tasks == uniform | normal
     assert npqm.task_of(Cell("count", "exam", "count", "sound", 0.5), plan) is None
 
 

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from html import escape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pdqs.experiments import figures, report
@@ -82,6 +83,33 @@ def test_figures_are_drawn_in_three_rows_of_two_and_are_well_formed(tmp_path: Pa
     figures.save_all({"count-error": drawn["count-error"]}, tmp_path)
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".pdf", ".png", ".svg"]
     ElementTree.parse(tmp_path / "count-error.svg")
+
+
+def test_shift_figures_have_obesity_left_and_exam_right_and_relative_errors() -> None:
+    drawn = figures.draw_all(made_up_results(lambda _: 0.5, lambda _: {"unit": 1.0}))
+    axes = drawn["shift-3-error"].axes
+    assert [each.get_title() for each in axes] == ["Obesity, count", "Exam, count", "Obesity, median", "Exam, median"]
+    assert {each.get_ylabel() for each in axes} == {"mean relative error"}
+    heights = np.concatenate([np.asarray(line.get_ydata()) for line in axes[2].get_lines()])
+    assert heights == pytest.approx(np.full(heights.size, 0.5))  # 50 of 100, not 50
+
+
+def test_figures_carry_the_papers_numbers_and_come_before_the_gains() -> None:
+    results = made_up_results(lambda _: 0.5)
+    page = report.html(results, {"count-error": figures.draw_all(results)["count-error"]}, "pdqs reproduce")
+    assert "Count queries (figure 2)" in page
+    assert page.index("<figure>") < page.index("How much smaller")
+    assert "inf" not in re.sub("<svg.*?</svg>", "", page, flags=re.DOTALL).replace("information", "").replace(
+        "infinite", ""
+    )
+
+
+def test_the_least_error_of_a_naive_count_is_drawn_where_it_matters() -> None:
+    drawn = figures.draw_all(made_up_results(lambda _: 20.0))
+    customers = drawn["count-error"].axes[-1]
+    assert customers.get_title() == "Customers, count"
+    (line,) = [line for line in customers.get_lines() if line.get_label() == figures.BOUND]
+    assert np.asarray(line.get_ydata())[[0, 4, 8]] == pytest.approx([36.9, 23.2, 16.5], abs=0.06)
 
 
 def test_the_summary_has_a_line_for_each_cell(results: Results) -> None:

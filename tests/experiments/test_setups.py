@@ -23,6 +23,8 @@ def test_the_full_plan_holds_the_papers_set_up() -> None:
     pairs = [(plan.experiment(f"shift-{i}").trained_on, plan.experiment(f"shift-{i}").tested_on) for i in (2, 3, 4)]
     assert pairs == [("uniform", "normal-0.25"), ("normal-1", "normal-1"), ("normal-1", "normal-0.25")]
     assert all(plan.experiment(f"shift-{i}").populations == ("obesity", "exam") for i in (2, 3, 4))
+    squashed = [plan.experiment(f"shift-{i}-squashed") for i in (2, 3, 4)]
+    assert [each.tested_on for each in squashed] == ["squashed-0.25", "squashed-1", "squashed-0.25"]
 
 
 def test_every_cell_has_a_name_of_its_own_that_a_file_can_have() -> None:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from pdqs.experiments import populations
+from pdqs.experiments.bound import least_count_error
 from pdqs.experiments.mechanisms import MECHANISMS
 from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import Experiment
@@ -25,18 +26,27 @@ FORMATS = ("svg", "png", "pdf")
 _STYLE: dict[str, dict[str, Any]] = {
     "npqm": {"color": "#D55E00", "marker": "o"},
     "npqm-released": {"color": "#D55E00", "marker": "o", "linestyle": "--", "markerfacecolor": "white"},
+    "npqm-mended": {"color": "#D55E00", "marker": "o", "linestyle": ":", "markerfacecolor": "#F0E442"},
     "gpqm-linear": {"color": "#0072B2", "marker": "s"},
     "gpqm-exp": {"color": "#E69F00", "marker": "^"},
     "gpqm-log": {"color": "#009E73", "marker": "v"},
     "gpqm-log-text": {"color": "#009E73", "marker": "v", "linestyle": "--", "markerfacecolor": "white"},
     "fairquery": {"color": "#888888", "marker": "x"},
+    "single-minded": {"color": "#888888", "marker": "+", "linestyle": "--"},
+    "fallah-local": {"color": "#888888", "marker": "*", "linestyle": ":"},
     "sound-selection": {"color": "#CC79A7", "marker": "D", "linewidth": 2.0},
     "sound": {"color": "#000000", "marker": "D", "linewidth": 2.0},
     "robust": {"color": "#56B4E9", "marker": "P", "linewidth": 2.0},
 }
 
-_NO_BAND = ("npqm-released", "gpqm-log-text")
-"""Variants of a mechanism that already has a band: a seventh and eighth would hide the rest."""
+_NO_BAND = ("gpqm-log-text", "single-minded", "fallah-local", "sound-selection")
+"""What the paper's bands do not show, and a variant: more bands would hide the rest."""
+
+NUMBERS = {
+    "count-error": 2, "count-band": 3, "median-error": 4, "median-band": 5,
+    "shift-2-error": 6, "shift-3-error": 7, "shift-4-error": 8,
+}  # fmt: skip
+"""The paper's own numbers of its figures, by ours; its figure 1 is a diagram."""
 
 _AXES = {
     "budget": "budget / n",
@@ -87,9 +97,12 @@ def save(figure: Figure, target: Path | IO[str], *, kind: str) -> None:
 
 
 def _draw_budget(results: Results, experiment: Experiment) -> dict[str, Figure]:
-    panels = [(population, kind) for population in experiment.populations for kind in experiment.kinds]
-    drawn = {f"{experiment.name}-error": _draw(results, experiment, panels, _error_line, _label_error)}
-    if len(experiment.kinds) == 1:
+    # As the paper has them: where both queries are shown, a row each, populations side by side.
+    panels = [(population, kind) for kind in experiment.kinds for population in experiment.populations]
+    relative = len(experiment.kinds) > 1
+    label = _label_relative if relative else _label_error
+    drawn = {f"{experiment.name}-error": _draw(results, experiment, panels, _error_line, label, relative=relative)}
+    if not relative:
         fewer = dataclasses.replace(experiment, mechanisms=tuple(m for m in experiment.mechanisms if m not in _NO_BAND))
         drawn[f"{experiment.name}-band"] = _draw(results, fewer, panels, _band, _label_band)
     return drawn
@@ -137,7 +150,9 @@ Line = Callable[[Any, list[float], list[Sample], str], None]
 Label = Callable[[Any, Panel, "list[Sample]"], None]
 
 
-def _draw(results: Results, experiment: Experiment, panels: list[Panel], line: Line, label: Label) -> Figure:
+def _draw(
+    results: Results, experiment: Experiment, panels: list[Panel], line: Line, label: Label, *, relative: bool = False
+) -> Figure:
     """One line or band for each mechanism in each panel, and one legend below them all."""
     rows = -(-len(panels) // 2)
     figure = Figure(figsize=(9.0, 2.7 * rows + 0.8), layout="constrained")
@@ -146,6 +161,7 @@ def _draw(results: Results, experiment: Experiment, panels: list[Panel], line: L
         everything: list[Sample] = []
         for mechanism in experiment.mechanisms:
             levels, samples = _series(results, experiment, panel, mechanism)
+            samples = [sample.relative for sample in samples] if relative else samples
             if levels:
                 line(axes, levels, samples, mechanism)
                 everything += samples
@@ -153,6 +169,8 @@ def _draw(results: Results, experiment: Experiment, panels: list[Panel], line: L
         axes.set_visible(bool(everything))
         if everything:
             label(axes, panel, everything)
+        if everything and experiment.name == "count" and line is _error_line:
+            _bound_line(axes, panel[0], everything)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
     _share_legend(figure, list(grid), experiment)
@@ -183,6 +201,28 @@ def _error_line(axes: Any, levels: list[float], samples: list[Sample], mechanism
     style = _STYLE[mechanism]
     axes.plot(levels, means, label=MECHANISMS[mechanism].label, **style)
     axes.fill_between(levels, np.maximum(means - reach, 1e-9), means + reach, color=style["color"], alpha=0.12, lw=0)
+
+
+def _label_relative(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+    """Counts and medians alike by error over truth, as the captions of the paper's last three figures say."""
+    errors = np.array([sample.mean_error for sample in samples])
+    axes.set_yscale("symlog", linthresh=0.01)
+    axes.set_ylim(0.0, 1.7 * errors.max() + 1e-9)
+    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.set_ylabel("mean relative error")
+    axes.set_title(f"{panel[0].capitalize()}, {panel[1]}")
+
+
+def _bound_line(axes: Any, population: str, samples: list[Sample]) -> None:
+    """What no rule could reach with the naive count within the budget."""
+    found = populations.load(population)
+    levels = np.linspace(0.1, 0.9, 9)
+    least = [least_count_error(found.count_ones / found.owners, float(level)) for level in levels]
+    if max(least) > 0.2 * min(sample.mean_error for sample in samples):
+        axes.plot(levels, least, color="#CC0000", linewidth=0.9, linestyle=(0, (1, 1.5)), label=BOUND)
+
+
+BOUND = "least error of a naive count within budget"
 
 
 def _label_error(axes: Any, panel: Panel, samples: list[Sample]) -> None:

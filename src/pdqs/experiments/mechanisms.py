@@ -16,6 +16,10 @@ COEFFICIENTS = (0.0, 10.0)
 """The paper draws the coefficient c of exp and log uniform on this range, anew for every query."""
 
 
+SINGLE_MINDED_EPSILON = 2.0
+"""What every owner of the single-minded baseline sells, or nothing."""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offerings:
@@ -75,6 +79,14 @@ def _sound_on_selection(at: Offerings) -> Terms:
     return presets.sound(query=at.query, budget=at.budget, contract="on-selection")
 
 
+def _single_minded(at: Offerings) -> Terms:
+    return presets.single_minded(query=at.query, budget=at.budget, epsilon=SINGLE_MINDED_EPSILON)
+
+
+def _fallah_local(at: Offerings) -> Terms:
+    return presets.fallah_local(query=at.query, budget=at.budget)
+
+
 def _robust(at: Offerings) -> Terms:
     return presets.robust(query=at.query, budget=at.budget)
 
@@ -84,11 +96,14 @@ MECHANISMS = {
     for mechanism in (
         Mechanism(name="npqm", label="NPQM (text)", terms=_npqm, learned="printed"),
         Mechanism(name="npqm-released", label="NPQM (released)", terms=_npqm, learned="released"),
+        Mechanism(name="npqm-mended", label="NPQM (mended)", terms=_npqm, learned="mended"),
         Mechanism(name="gpqm-linear", label="GPQM linear", terms=_linear),
         Mechanism(name="gpqm-exp", label="GPQM exp", terms=_exponential, draws_c=True),
         Mechanism(name="gpqm-log", label="GPQM log", terms=_logarithmic, draws_c=True),
         Mechanism(name="gpqm-log-text", label="GPQM log (no clip)", terms=_logarithmic_as_printed, draws_c=True),
         Mechanism(name="fairquery", label="FairQuery", terms=_fairquery, milliseconds=2.0),
+        Mechanism(name="single-minded", label="Single-minded (Zhang)", terms=_single_minded, milliseconds=2.0),
+        Mechanism(name="fallah-local", label="Fallah, local", terms=_fallah_local),
         Mechanism(
             name="sound-selection",
             label="Sound, paper's contract",

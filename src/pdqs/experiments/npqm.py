@@ -67,7 +67,7 @@ def train(task: Task, plan: Plan, store: Store) -> None:
     config = neural.NpqmConfig(
         owners=owners,
         budgets=tuple(share * owners for share in shares),
-        released=task.variant == "released",
+        options=neural.RECIPES[task.variant],
         seed=int(rng.integers(2**31)),
         vectors=plan.training.vectors,
         steps=plan.training.steps,
@@ -102,7 +102,7 @@ def _half_done(path: Path) -> Saved:
 def rules_for(cell: Cell, plan: Plan, store: Store) -> dict[float, Rule]:
     """The learned rule of each budget; none for mechanisms that learn nothing."""
     task = task_of(cell, plan)
-    return {} if task is None else _load(store.model_path(task.name))
+    return {} if task is None else dict(rules_of(store.model_path(task.name)))
 
 
 def _shares(task: Task, plan: Plan) -> tuple[float, ...]:
@@ -122,7 +122,7 @@ def _parts(rule: Npqm) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.floa
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path) -> dict[float, Rule]:
+def rules_of(path: Path) -> dict[float, Npqm]:
     """The rules of a finished training, by budget as a share of n."""
     from pdqs.neural import Nets, Npqm
 
@@ -131,7 +131,7 @@ def _load(path: Path) -> dict[float, Rule]:
             parts = dict(file)
     except (OSError, ValueError) as fault:
         raise FileError(f"{path} cannot be read ({fault}): delete it and run again") from None
-    rules: dict[float, Rule] = {}
+    rules: dict[float, Npqm] = {}
     for share in dict.fromkeys(name.split("/")[0] for name in parts):
         slope, intercept, q_max, is_sorted = parts[f"{share}/figures"].tolist()
         nets = Nets(*(parts[f"{share}/{name}"] for name in ("first", "first_bias", "last", "last_bias")))

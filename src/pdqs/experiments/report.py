@@ -1,21 +1,26 @@
-"""One self-contained HTML page: verdicts, gains, released figures beside ours, each figure and the table behind it."""
+"""One self-contained HTML page: verdicts, each figure and the table behind it, what was measured, released, gained."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pdqs.experiments import figures, populations
+from pdqs.experiments import figures
 from pdqs.experiments.claims import judge
-from pdqs.experiments.error_ratios import gains
 from pdqs.experiments.mechanisms import MECHANISMS
-from pdqs.experiments.released_figures import TOLERANCE, compare
-from pdqs.experiments.results import Results
+from pdqs.experiments.report_tables import (
+    gains_table,
+    html_table,
+    measured_table,
+    populations_table,
+    released_medians_table,
+    released_table,
+)
+from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import SYNTHETIC, Experiment
 from pdqs.experiments.store import write_whole
 
@@ -35,9 +40,12 @@ _WHAT = {
     "count-band": "Answers to count queries: their mean, and the band that holds the middle 95 % of them.",
     "median-error": "Absolute error of median queries.",
     "median-band": "Answers to median queries: their mean, and the band that holds the middle 95 % of them.",
-    "shift-2-error": "Set-up 2: NPQM learned from uniform bids and meets normal ones (sd 0.25).",
-    "shift-3-error": "Set-up 3: NPQM learned from normal bids (sd 1) and meets the like.",
-    "shift-4-error": "Set-up 4: NPQM learned from normal bids (sd 1) and meets normal ones with sd 0.25.",
+    "shift-2-error": "Set-up 2: NPQM learned from uniform bids and meets normal ones (sd 0.25), kept to (0, 1).",
+    "shift-3-error": "Set-up 3: NPQM learned from normal bids (sd 1), kept to (0, 1), and meets the like.",
+    "shift-4-error": "Set-up 4: NPQM learned from normal bids (sd 1) and meets normal ones with sd 0.25, both kept.",
+    "shift-2-squashed-error": "Set-up 2 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
+    "shift-3-squashed-error": "Set-up 3 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
+    "shift-4-squashed-error": "Set-up 4 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
     "correlated-error": (
         "Not in the paper: owners with the sensitive value ask more. At strength a an owner with the value bids the"
         " largest of 1 + a uniform draws, at a budget of 0.5n. The weighted estimate is right only at strength 0, the"
@@ -86,10 +94,12 @@ def html(results: Results, drawn: dict[str, Figure], command: str) -> str:
         f"{planned - len(run) - len(results.unanswered):,} not run.</p>",
         _verdicts(results),
         _unanswered(results),
-        _gains(results),
-        _released(results),
         *(_figure(results, name, figure) for name, figure in drawn.items()),
-        _populations(results),
+        measured_table(results),
+        released_table(results),
+        released_medians_table(results),
+        gains_table(results),
+        populations_table(results),
     ]
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
@@ -98,16 +108,6 @@ def html(results: Results, drawn: dict[str, Figure], command: str) -> str:
         + "\n".join(body)
         + "\n</body></html>\n"
     )
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, ours: Sequence[bool] = ()) -> str:
-    """A table; cells are HTML already. The first ``left`` columns are words, the rest numbers."""
-    heads = "".join(f"<th{'' if i < left else ' class=n'}>{cell}</th>" for i, cell in enumerate(head))
-    lines = []
-    for number, row in enumerate(rows):
-        cells = "".join(f"<td{'' if i < left else ' class=n'}>{cell}</td>" for i, cell in enumerate(row))
-        lines.append(f"<tr{' class=ours' if ours and ours[number] else ''}>{cells}</tr>")
-    return f"<div class=scroll><table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
 
 
 def _verdicts(results: Results) -> str:
@@ -121,7 +121,7 @@ def _verdicts(results: Results) -> str:
     ]
     return (
         "<h2>What the paper claims, and what the results say</h2>"
-        + _table(("claim", "verdict", "the number that says so"), rows, left=3)
+        + html_table(("claim", "verdict", "the number that says so"), rows, left=3)
         + "<p>A point is one population, query and budget. Computed from the results below by "
         "<code>pdqs.experiments.claims</code>; a claim about points holds from 95 % of them (75 % where the paper says "
         "“most”) and in part from 50 %.</p>"
@@ -144,73 +144,18 @@ def _unanswered(results: Results) -> str:
     return "".join(said)
 
 
-def _gains(results: Results) -> str:
-    found = gains(results)
-    if not found:
-        return ""
-    names = [name for name in populations.names() if any(name in dict(gain.each) for gain in found)]
-    rows = [
-        (
-            gain.kind,
-            escape(MECHANISMS[gain.theirs].label) + (", reweighted" if gain.reweighted else ""),
-            escape(MECHANISMS[gain.ours].label),
-            f"<strong>{gain.ratio.value:.1f}</strong> ({gain.ratio.low:.1f} to {gain.ratio.high:.1f})",
-            f"{gain.spent:.2f}",
-            *(f"{dict(gain.each)[name]:.1f}" if name in dict(gain.each) else "–" for name in names),
-        )
-        for gain in found
-    ]
-    words = ("query", "error of", "over error of", "geometric mean (95 % interval)", "the first spends, of the budget")
-    head = (*words, *(name.capitalize() for name in names))
-    return (
-        f"<h2>How much smaller the sound forms' errors are, at {found[0].budget:g}n</h2>"
-        + _table(head, rows, left=3)
-        + "<p>Ratios of mean errors at the same budget; the sound forms keep to it, others may not. “Sound” is the "
-        "optimal rule, cleared by leave-one-out on the public ladder, with the weighted estimate and eps at most 4: "
-        "truthful and within budget for every bid vector. "
-        "At the honest contract everyone who reports is paid; at the paper's, only those whose coin chose the truth. "
-        "“Reweighted” reads the other mechanism's reports by the weighted estimator as well: what is left is the gain "
-        "of the rule, the rest is the estimator's. "
-        "A population is left out of the mean (–) where NPQM gave no answer or the sound form was never wrong.</p>"
-    )
-
-
-def _released(results: Results) -> str:
-    found = compare(results)
-    if not found:
-        return ""
-    rows = []
-    for each in found:
-        span = f"{each.low:g}" if each.low == each.high else f"{each.low:g} to {each.high:g}"
-        verdict = "agrees" if each.agrees else "differs"
-        rows.append(
-            (
-                escape(MECHANISMS[each.mechanism].label),
-                f"<span class='v {'holds' if each.agrees else 'not'}'>{verdict}</span>",
-                f"{each.budget:g}n",
-                span,
-                f"{each.ours:.2f} ± {2 * each.standard_error:.2f}",
-                f"{each.gap:+.1%}",
-                f"{each.standard_errors:+.1f}",
-                f"{TOLERANCE[each.mechanism]:.0%}",
-            )
-        )
-    agree = sum(each.agrees for each in found)
-    head = ("mechanism", "verdict", "budget", "released", "ours", "gap", "gap in standard errors", "asked for")
-    return (
-        "<h2>The released figures for the Customers count, beside ours</h2>"
-        f"<p>{agree} of {len(found)} figures agree. Mean relative error of the naive answer; 21 of 2,240 customers "
-        "complained, and answering 0 would score 1.0.</p>" + _table(head, rows, left=2)
-    )
-
-
 def _figure(results: Results, name: str, figure: Figure) -> str:
-    experiment = next(each for each in results.plan.experiments if name.startswith(each.name))
-    caption = escape(_WHAT[name])
+    experiment = max(
+        (each for each in results.plan.experiments if name.startswith(each.name)), key=lambda each: len(each.name)
+    )
+    number = figures.NUMBERS.get(name)
+    papers = "" if number is None else f"The paper's figure {number}. "
+    caption = papers + escape(_WHAT[name])
     if name.endswith("-band"):
         return f"<figure>{_svg(figure, name)}<figcaption>{caption}</figcaption></figure>"
+    title = escape(experiment.title) + ("" if number is None else f" (figure {number})")
     return (
-        f"<h2>{escape(experiment.title)}</h2><figure>{_svg(figure, name)}<figcaption>{caption} {experiment.queries} "
+        f"<h2>{title}</h2><figure>{_svg(figure, name)}<figcaption>{caption} {experiment.queries} "
         f"queries a point; shaded: two standard errors either side of the mean.</figcaption></figure>"
         + _behind(results, experiment)
     )
@@ -236,29 +181,19 @@ def _behind(results: Results, experiment: Experiment) -> str:
                 found = [results.at(experiment.name, population, kind, mechanism, level) for level in experiment.levels]
                 if all(sample is None for sample in found):
                     continue
-                cells = [f"{each.mean_error:.3g}" if each else "–" for each in found]
+                cells = [_with_spending(each) for each in found]
                 title = "made population" if population == SYNTHETIC else population.capitalize()
                 rows.append((f"{title}, {kind}", escape(MECHANISMS[mechanism].label), *cells))
                 ours.append(MECHANISMS[mechanism].ours)
     head = ("population, query", "mechanism", *(f"{level:g}" for level in experiment.levels))
-    table = _table(head, rows, left=2, ours=ours)
-    return f"<details><summary>The table behind it (mean errors)</summary>{table}</details>"
+    table = html_table(head, rows, left=2, ours=ours)
+    said = "mean errors; × what was truly spent of the budget where it is more than all; a dash: NO ANSWER"
+    return f"<details><summary>The table behind it ({said})</summary>{table}</details>"
 
 
-def _populations(results: Results) -> str:
-    names = {cell.population for cell in results.samples}
-    rows = [
-        (
-            escape(found.title),
-            escape(found.source),
-            escape(found.licence),
-            f"{found.owners:,}",
-            f"{found.count_ones:,}",
-            f"{found.median_truth:,g} {escape(found.median_unit)}",
-            str(found.median_domain.size),
-        )
-        for found in map(populations.load, populations.names())
-        if found.name in names
-    ]
-    head = ("population", "source", "licence", "owners", "true count", "true median", "values in the domain")
-    return "<h2>Populations</h2>" + _table(head, rows, left=3)
+def _with_spending(sample: Sample | None) -> str:
+    """A mean error, and beside it what it cost where that is more than the budget."""
+    if sample is None:
+        return "–"
+    spent = float((sample["spent"] / sample["budget"]).mean())
+    return f"{sample.mean_error:.3g}" + (f" (×{spent:.2f})" if spent > 1.005 else "")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
 import numpy as np
 
 from pdqs.experiments.setups import Cell, Plan
-from pdqs.experiments.store import NO_ANSWER
+from pdqs.experiments.store import NO_ANSWER, Store
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import FileError
 
@@ -47,8 +47,13 @@ class Sample:
 
     @property
     def mean_error(self) -> float:
-        """What the paper's figures show."""
+        """What most of the paper's figures show."""
         return float(self.error.mean())
+
+    @property
+    def relative(self) -> Sample:
+        """The same rounds with errors relative to the truth: what the paper's figures of other bids show."""
+        return Sample({**self.columns, "unit": np.abs(self["truth"])})
 
     @property
     def standard_error(self) -> float:
@@ -84,11 +89,12 @@ class Sample:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """Every finished cell of a plan, and the cells for which a training gave NO ANSWER."""
+    """Every finished cell of a plan, the cells for which a training gave NO ANSWER, and what audits found."""
 
     plan: Plan
     samples: Mapping[Cell, Sample]
     unanswered: frozenset[Cell] = frozenset()
+    promises: Mapping[str, Mapping[str, tuple[str, str]]] = field(default_factory=dict)
 
     def at(self, experiment: str, population: str, kind: str, mechanism: str, level: float) -> Sample | None:
         """The rounds of a cell, if it was run."""
@@ -117,7 +123,8 @@ def read(path: Path, plan: Plan) -> Results:
         for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True)
     }
     unanswered = json.loads((table.schema.metadata or {}).get(NO_ANSWER.encode(), b"[]"))
-    return Results(plan, samples, frozenset(Cell(*each) for each in unanswered))
+    promises = Store(path.parent).promises()
+    return Results(plan, samples, frozenset(Cell(*each) for each in unanswered), promises)
 
 
 @final
@@ -131,6 +138,17 @@ class Ratio:
 
     def __str__(self) -> str:
         return f"{self.value:.2f} (95 % interval {self.low:.2f} to {self.high:.2f})"
+
+    @property
+    def span(self) -> str:
+        """The interval in words that say no more than is known.
+
+        >>> Ratio(3.0, 2.0, math.inf).span, Ratio(3.0, 0.0, math.inf).span, Ratio(3.0, 2.0, 4.0).span
+        ('2.0 or more', 'too few errors to say', '2.0 to 4.0')
+        """
+        if math.isfinite(self.high):
+            return f"{self.low:.1f} to {self.high:.1f}"
+        return f"{self.low:.1f} or more" if self.low > 0.05 else "too few errors to say"
 
 
 def geometric_ratio(above: Sequence[Floats], below: Sequence[Floats], seed: int = 0) -> Ratio:

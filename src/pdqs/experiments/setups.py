@@ -25,10 +25,14 @@ DEFAULT_SEED = 20240
 SYNTHETIC = "bell"
 """The made population of the domain-size experiment: 2,000 owners whose values follow Beta(2, 5) cut into k values."""
 
-PAPER = ("npqm", "npqm-released", "gpqm-linear", "gpqm-exp", "gpqm-log", "gpqm-log-text", "fairquery")
+NPQM = ("npqm", "npqm-released", "npqm-mended")
+PAPER = (*NPQM, "gpqm-linear", "gpqm-exp", "gpqm-log", "gpqm-log-text", "fairquery")
+OTHERS = ("single-minded", "fallah-local")
 SOUND = ("sound-selection", "sound")
 SHIFTS = ("shift-2", "shift-3", "shift-4")
 """Named by the paper's numbers of its set-ups; its set-up (1) is the main one."""
+SQUASHED = tuple(f"{name}-squashed" for name in SHIFTS)
+"""The same with the second way of mapping normal bids to (0, 1)."""
 
 
 @final
@@ -138,10 +142,10 @@ def seed_sequence(seed: int, key: str, index: int = 0) -> np.random.SeedSequence
 
 
 def full_plan(seed: int = DEFAULT_SEED) -> Plan:
-    """Everything: the six figures of the paper and what it lacks, 100 queries a point.
+    """Everything: the seven figures of the paper and what it lacks, 100 queries a point.
 
     >>> sum(1 for _ in full_plan().cells())
-    1440
+    2280
     """
     return Plan(seed=seed, experiments=_experiments(populations.names(), ("obesity", "exam"), BUDGETS, 100))
 
@@ -149,7 +153,7 @@ def full_plan(seed: int = DEFAULT_SEED) -> Plan:
 def quick_plan(seed: int = DEFAULT_SEED) -> Plan:
     """A taste of it in two minutes: two populations, three budgets, 20 queries, a short training."""
     experiments = _experiments(("exam", "customers"), ("exam",), (0.1, 0.5, 0.9), 20)
-    fewer = {"correlated": (0.0, 2.0), "domain-size": (2, 16, 128), **dict.fromkeys(SHIFTS, (0.5,))}
+    fewer = {"correlated": (0.0, 2.0), "domain-size": (2, 16, 128), **dict.fromkeys((*SHIFTS, *SQUASHED), (0.5,))}
     experiments = tuple(dataclasses.replace(each, levels=fewer.get(each.name, each.levels)) for each in experiments)
     return Plan(seed=seed, experiments=experiments, training=Training(steps=200, vectors=10), name="quick")
 
@@ -163,7 +167,7 @@ def _experiments(
             title=f"{kind.capitalize()} queries",
             populations=names,
             kinds=(kind,),
-            mechanisms=(*PAPER, *SOUND),
+            mechanisms=(*PAPER, *OTHERS, *SOUND),
             levels=budgets,
             queries=queries,
         )
@@ -171,20 +175,24 @@ def _experiments(
     ]
     shifts = [
         Experiment(
-            name=f"shift-{number}",
+            name=name,
             title=title,
             populations=shifted,
             kinds=("count", "median"),
-            mechanisms=("npqm", "fairquery", "sound"),
-            levels=budgets,
+            mechanisms=(*NPQM, "fairquery", "sound"),
+            levels=levels,
             queries=queries,
             trained_on=trained_on,
             tested_on=tested_on,
         )
-        for number, title, trained_on, tested_on in (
-            (2, "Trained on uniform bids, tested on normal (sd 0.25)", "uniform", "normal-0.25"),
-            (3, "Trained and tested on normal bids (sd 1)", "normal-1", "normal-1"),
-            (4, "Trained on normal (sd 1), tested on normal (sd 0.25)", "normal-1", "normal-0.25"),
+        for normal, names, levels in (
+            ("normal", SHIFTS, budgets),
+            ("squashed", SQUASHED, tuple(level for level in budgets if round(10 * level) % 2)),
+        )
+        for name, title, trained_on, tested_on in (
+            (names[0], "Trained on uniform bids, tested on normal (sd 0.25)", "uniform", f"{normal}-0.25"),
+            (names[1], "Trained and tested on normal bids (sd 1)", f"{normal}-1", f"{normal}-1"),
+            (names[2], "Trained on normal (sd 1), tested on normal (sd 0.25)", f"{normal}-1", f"{normal}-0.25"),
         )
     ]
     correlated = Experiment(

@@ -7,6 +7,7 @@
     DIR/models/NAME.npz                  one finished training
     DIR/models/NAME.half.npz             one that is not finished, to go on with
     DIR/results.parquet                  every finished cell, in the plan's order
+    DIR/promises.json                    what audits found of the paper's promises
 """
 
 from __future__ import annotations
@@ -55,6 +56,21 @@ class Store:
     def results_path(self) -> Path:
         """Where the table of all cells lies."""
         return self.root / "results.parquet"
+
+    @property
+    def promises_path(self) -> Path:
+        """Where the audits of the paper's promises lie."""
+        return self.root / "promises.json"
+
+    def promises(self) -> dict[str, dict[str, tuple[str, str]]]:
+        """What audits have found, by mechanism and code: verdict and sentence; empty before there are any."""
+        if not self.promises_path.exists():
+            return {}
+        try:
+            held = json.loads(self.promises_path.read_text(encoding="utf-8"))
+            return {name: {code: (str(a), str(b)) for code, (a, b) in found.items()} for name, found in held.items()}
+        except (OSError, ValueError, AttributeError) as fault:
+            raise FileError(f"{self.promises_path} cannot be read ({fault}): delete it and run again") from None
 
     def done(self, cell: Cell) -> bool:
         """Whether a cell is finished."""

@@ -2,21 +2,24 @@
 
 A *point* is one population, kind of query and budget. A claim about most or all points *holds* from ``HOLDS`` of them,
 holds *in part* from ``IN_PART`` of them, and does not hold below; each verdict comes with the number that says so.
+NPQM's NO ANSWER is a loss, not an absence: its error there is infinite.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import final
 
 from pdqs.experiments.results import Results, Sample
+from pdqs.experiments.setups import Cell
 
 HOLDS, IN_PART = 0.95, 0.5
 FIVE = ("npqm", "gpqm-linear", "gpqm-exp", "gpqm-log", "fairquery")
-NPQM_FORMS = {"printed": "npqm", "released": "npqm-released"}
+NPQM_FORMS = {"printed": "npqm", "released": "npqm-released", "mended": "npqm-mended"}
 MAIN = ("count", "median")
-MIDDLE, LATE = 0.5, 0.9
+EARLY, MIDDLE, LATE = 0.1, 0.5, 0.9
 
 
 @final
@@ -54,10 +57,23 @@ def points(results: Results, experiments: tuple[str, ...] = MAIN) -> Iterator[Po
 
 
 def samples_at(results: Results, point: Point, mechanisms: tuple[str, ...]) -> dict[str, Sample]:
-    """The mechanisms' rounds at a point; empty unless all were run."""
+    """The mechanisms' rounds at a point; empty unless all were run and gave answers."""
     experiment, population, kind, level = point
     found = {name: results.at(experiment, population, kind, name, level) for name in mechanisms}
     return {name: sample for name, sample in found.items() if sample is not None} if all(found.values()) else {}
+
+
+def errors_at(results: Results, point: Point, mechanisms: tuple[str, ...]) -> dict[str, float]:
+    """The mechanisms' mean errors at a point, infinite where there was NO ANSWER; empty unless all were run."""
+    experiment, population, kind, level = point
+    errors: dict[str, float] = {}
+    for name in mechanisms:
+        cell = Cell(experiment, population, kind, name, level)
+        sample = results.samples.get(cell)
+        if sample is None and cell not in results.unanswered:
+            return {}
+        errors[name] = math.inf if sample is None else sample.mean_error
+    return errors
 
 
 def graded(share: float, number: str, *, holds: float = HOLDS, in_part: float = IN_PART) -> Verdict:
@@ -87,28 +103,25 @@ def share_of(
     """At how many points the mean errors satisfy ``wins``, and of how many."""
     met = total = 0
     for point in points(results, where.experiments):
-        found = samples_at(results, point, mechanisms) if where.least <= point[3] <= where.most else {}
+        found = errors_at(results, point, mechanisms) if where.least <= point[3] <= where.most else {}
         if found:
             total += 1
-            met += wins({name: sample.mean_error for name, sample in found.items()})
+            met += wins(found)
     return met, total
 
 
 def lowest(name: str) -> Callable[[dict[str, float]], bool]:
-    """Whether this mechanism's error is the lowest; a tie is no defeat."""
-    return lambda errors: errors[name] <= min(errors.values())
+    """Whether this mechanism's error is the lowest; a tie is no defeat, NO ANSWER is."""
+    return lambda errors: math.isfinite(errors[name]) and errors[name] <= min(errors.values())
 
 
-def both_forms(judge: Callable[[Results, str], Verdict]) -> Callable[[Results], Verdict]:
-    """A claim about NPQM, judged of the text's form and of the released one: it holds only if it holds of both."""
+def of_each_form(name: str, text: str, judge: Callable[[Results, str], Verdict]) -> list[Claim]:
+    """A claim about NPQM, judged of each of its forms on a line of its own."""
 
-    def judged(results: Results) -> Verdict:
-        found = {form: judge(results, name) for form, name in NPQM_FORMS.items()}
-        run = {form: verdict for form, verdict in found.items() if verdict is not NOT_RUN}
-        if not run:
-            return NOT_RUN
-        said = {verdict.verdict for verdict in run.values()}
-        number = "; ".join(f"as {form}: {verdict.number}" for form, verdict in run.items())
-        return Verdict(said.pop() if len(said) == 1 else "holds in part", number)
+    def judged_of(mechanism: str) -> Callable[[Results], Verdict]:
+        return lambda results: judge(results, mechanism)
 
-    return judged
+    return [
+        Claim(f"{name}-{form}", f"{text}: NPQM {'mended' if form == 'mended' else f'as {form}'}", judged_of(mechanism))
+        for form, mechanism in NPQM_FORMS.items()
+    ]

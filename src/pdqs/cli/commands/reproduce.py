@@ -32,7 +32,7 @@ def run(
     Stop it whenever you like: the next run with the same options goes on where this one stopped.
     """
     try:
-        from pdqs.experiments import report, results, runner, setups, store
+        from pdqs.experiments import promises, report, results, runner, setups, store
     except ModuleNotFoundError as missing:
         raise MissingExtraError(
             f"'pdqs reproduce' needs {missing.name}: pip install 'pdqs[cli,scale,neural]'"
@@ -44,6 +44,8 @@ def run(
         try:
             with _progress() as told:
                 runner.run(plan, out, processes=processes, learned=not without_npqm, report=told)
+            if not quick:
+                promises.measure(plan, store.Store(out))
         except KeyboardInterrupt:
             typer.echo(f"pdqs: stopped: the same command goes on with what is in {out}", err=True)
             raise typer.Exit(STOPPED) from None
