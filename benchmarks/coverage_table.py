@@ -1,4 +1,4 @@
-"""How often the intervals of a lottery's answers cover: five patterns of prices, four queries, small and large markets.
+"""How often intervals under the default terms cover: five patterns of prices, four queries, small and large markets.
 
     python benchmarks/coverage_table.py --out docs/results/coverage --rounds 2000 --seed 1
 
@@ -14,6 +14,7 @@ import csv
 import itertools
 import json
 import math
+import random
 import sys
 import time
 import zlib
@@ -24,17 +25,11 @@ from pathlib import Path
 import numpy as np
 from coverage_markets import PATTERNS, Market, market
 
-from pdqs.estimate.chances import ChanceTally, sampled, tally_chances
-from pdqs.estimate.enough import why_no_answer
-from pdqs.estimate.functionals import NumberMean, Shares
-from pdqs.estimate.guarded import guarded_histogram, guarded_mean, guarded_quantile, guarded_shares
-from pdqs.estimate.strata import cut, summarise_prices
+import pdqs
 
-EPSILON = 2.0
 LEVEL = 0.95
 TARGET = 0.94
 VALUES = 10
-LEVELS = 3
 ROUNDING = 1e-9  # an end that equals the truth holds it
 
 
@@ -58,27 +53,12 @@ Outcome = tuple[list[bool], float]
 """Whether each interval of a round held, and the mean half-width. No outcome: there was no answer."""
 
 
-def reported(
-    made: Market, codes: np.ndarray, k: int, missing: float, rng: np.random.Generator
-) -> tuple[ChanceTally, bool]:
-    """Draw who is asked, what they report, and what goes missing."""
-    n = codes.size
-    asked = rng.random(n) < made.chances
-    arrived = asked & (rng.random(n) >= missing)
-    q = np.full(n, math.expm1(EPSILON) / (math.exp(EPSILON) + k - 1))
-    told = np.where(rng.random(n) < q, codes, rng.integers(0, k, n))
-    tally = tally_chances(
-        cut(summarise_prices(made.bids, made.chances, arrived)),
-        bids=made.bids,
-        chances=made.chances,
-        q=q,
-        asked=asked,
-        codes=told,
-        arrived=arrived,
-        domain_size=k,
-    )
-    enough = not why_no_answer(int(tally.reported.sum()), sampled(Shares(k), tally).information)
-    return tally, enough
+def played(query: pdqs.Query, values: np.ndarray, made: Market, cell: Cell, rng: np.random.Generator) -> pdqs.Answer:
+    """One round under the default terms, from bids to answer, some of the reports lost."""
+    terms = pdqs.Terms(query=query, budget=cell.budget * cell.owners)
+    offers = pdqs.clear(made.bids, terms, draws=rng)
+    reports = pdqs.randomise(values, offers, rng)
+    return pdqs.answer(reports.only(rng.random(cell.owners) >= cell.missing), offers, terms, level=LEVEL)
 
 
 def values_of(trait: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -86,59 +66,54 @@ def values_of(trait: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return rng.binomial(VALUES - 1, np.where(trait == 1, 0.8, 0.25))
 
 
-def held(truth: np.ndarray, low: np.ndarray | float, high: np.ndarray | float) -> np.ndarray:
+def held(truth: np.ndarray | float, interval: np.ndarray) -> np.ndarray:
     """Where the truth lies within."""
+    low, high = np.asarray(interval).T
     return (low - ROUNDING <= truth) & (truth <= high + ROUNDING)
 
 
-def count(made: Market, missing: float, rng: np.random.Generator) -> Outcome | None:
-    """One round of a count."""
-    tally, enough = reported(made, made.trait, 2, missing, rng)
-    if not enough:
+def half_width(interval: np.ndarray) -> float:
+    """Half the (mean) distance of the ends."""
+    low, high = np.asarray(interval).T
+    return float(np.mean(high - low)) / 2
+
+
+def count(made: Market, cell: Cell, rng: np.random.Generator) -> Outcome | None:
+    """One round of a count; widths as shares."""
+    found = played(pdqs.Count(), made.trait, made, cell, rng)
+    if found.value is None:
         return None
-    ends = guarded_shares(Shares(2), tally, LEVEL)
-    return [bool(held(made.trait.mean(), ends.low, ends.high)[1])], float(ends.high[1] - ends.low[1]) / 2
+    return [bool(held(made.trait.sum(), found.interval))], half_width(found.interval) / cell.owners
 
 
-def histogram(made: Market, missing: float, rng: np.random.Generator) -> Outcome | None:
+def histogram(made: Market, cell: Cell, rng: np.random.Generator) -> Outcome | None:
     """One round of a histogram: each cell apart, and last whether the simultaneous intervals all held."""
     values = values_of(made.trait, rng)
-    tally, enough = reported(made, values, VALUES, missing, rng)
-    if not enough:
+    found = played(pdqs.Histogram(DOMAIN), values, made, cell, rng)
+    if found.value is None:
         return None
-    statistic = Shares(VALUES)
-    truth = np.bincount(values, minlength=VALUES) / values.size
-    apart, together = guarded_shares(statistic, tally, LEVEL), guarded_histogram(statistic, tally, LEVEL)
-    all_held = held(truth, together.low, together.high).all()
-    return [*held(truth, apart.low, apart.high).tolist(), bool(all_held)], float(np.mean(apart.high - apart.low)) / 2
+    truth = np.bincount(values, minlength=VALUES)
+    all_held = bool(held(truth, found.simultaneous).all())
+    return [*held(truth, found.interval).tolist(), all_held], half_width(found.interval) / cell.owners
 
 
-def mean(made: Market, missing: float, rng: np.random.Generator) -> Outcome | None:
-    """One round of a mean, values rounded at random to three levels."""
+def mean(made: Market, cell: Cell, rng: np.random.Generator) -> Outcome | None:
+    """One round of a mean."""
     values = values_of(made.trait, rng)
-    top = VALUES - 1
-    scaled = values * (LEVELS - 1) / top
-    codes = np.minimum(np.floor(scaled) + (rng.random(values.size) < scaled % 1.0), LEVELS - 1).astype(np.int64)
-    tally, enough = reported(made, codes, LEVELS, missing, rng)
-    if not enough:
-        return None
-    statistic = NumberMean(np.linspace(0.0, top, LEVELS))
-    _, low, high = guarded_mean(statistic, tally, LEVEL, level_gap=top / (LEVELS - 1))
-    return [bool(held(values.mean(), low, high))], (high - low) / 2
+    found = played(pdqs.Mean(DOMAIN), values, made, cell, rng)
+    return None if found.value is None else ([bool(held(values.mean(), found.interval))], half_width(found.interval))
 
 
-def median(made: Market, missing: float, rng: np.random.Generator) -> Outcome | None:
-    """One round of a median of reported values."""
+def median(made: Market, cell: Cell, rng: np.random.Generator) -> Outcome | None:
+    """One round of a median."""
     values = values_of(made.trait, rng)
-    tally, enough = reported(made, values, VALUES, missing, rng)
-    if not enough:
-        return None
-    ends = guarded_quantile(tally, VALUES, 0.5, LEVEL)
-    truth = int(np.sort(values)[math.ceil(values.size / 2) - 1])
-    return [ends.low <= truth <= ends.high], (ends.high - ends.low) / 2
+    found = played(pdqs.Median(DOMAIN), values, made, cell, rng)
+    truth = float(np.sort(values)[math.ceil(values.size / 2) - 1])
+    return None if found.value is None else ([bool(held(truth, found.interval))], half_width(found.interval))
 
 
-QUERIES: dict[str, Callable[[Market, float, np.random.Generator], Outcome | None]] = {
+DOMAIN = pdqs.Domain.grid(0, VALUES - 1, 1)
+QUERIES: dict[str, Callable[[Market, Cell, np.random.Generator], Outcome | None]] = {
     "count": count,
     "mean": mean,
     "median": median,
@@ -151,8 +126,8 @@ def measure(cell: Cell, rounds: int, seed: int) -> dict[str, float | int | str]:
     rng = np.random.default_rng([seed, zlib.crc32(cell.name.encode())])
     outcomes = []
     for _ in range(rounds):
-        made = market(cell.pattern, cell.owners, cell.budget, cell.share, EPSILON, rng)
-        outcomes.append(QUERIES[cell.query](made, cell.missing, rng))
+        made = market(cell.pattern, cell.owners, cell.share, rng)
+        outcomes.append(QUERIES[cell.query](made, cell, rng))
     given = [outcome for outcome in outcomes if outcome is not None]
     row: dict[str, float | int | str] = {**asdict(cell), "rounds": rounds, "seed": seed, "answers": len(given)}
     if not given:
@@ -168,9 +143,11 @@ def measure(cell: Cell, rounds: int, seed: int) -> dict[str, float | int | str]:
 
 
 def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
-    """The table's rows, small markets first."""
+    """The table's rows in an order shuffled by the seed: a run that is stopped has measured a fair sample of them."""
     chosen = (arguments.owners, arguments.queries, PATTERNS, arguments.budgets, arguments.shares, arguments.missing)
-    for owners, query, pattern, budget, share, missing in itertools.product(*chosen):
+    rows = list(itertools.product(*chosen))
+    random.Random(arguments.seed).shuffle(rows)
+    for owners, query, pattern, budget, share, missing in rows[: arguments.most]:
         yield Cell(query, pattern, owners, budget, share, missing)
 
 
@@ -227,6 +204,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most", type=int, default=None, help="the first so many cells of the shuffled table")
     parser.add_argument("--owners", type=int, nargs="+", default=[50, 200, 1000, 5000, 20_000])
     parser.add_argument("--budgets", type=float, nargs="+", default=[0.05, 0.2, 0.5, 0.9])
     parser.add_argument("--shares", type=float, nargs="+", default=[0.01, 0.1, 0.3, 0.7, 0.99])
