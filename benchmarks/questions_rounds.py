@@ -49,7 +49,7 @@ def people(kind: str, n: int, k: int, rng: np.random.Generator) -> Array:
 def bought(n: int, budget: float, cap: float, kappa: int) -> Array:
     """q of a market of uniform bids, cleared by the optimal rule at this kappa; ``budget`` is in units of n."""
     bids = np.random.default_rng([n, kappa]).random(n)
-    terms = pdqs.Terms(
+    terms = pdqs.presets.sound(
         query=pdqs.Histogram(grid(kappa)), budget=budget * n, rule="optimal", estimator="weighted", epsilon_max=cap
     )
     return pdqs.clear(bids, terms).q

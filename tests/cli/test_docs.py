@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pdqs.cli import COMMANDS
+from pdqs.tables import files
 
 from .conftest import Pdqs
 
@@ -48,10 +49,12 @@ def test_the_page_shows_what_is_printed(pdqs_command: Pdqs, command: str, expect
         pytest.importorskip("pyarrow")
     words = shlex.split(command)[1:]
     if words[0] == "answer":
-        pdqs_command("clear", "market.csv", "--budget", 120, "--out", "offers.csv")
         pdqs_command("trade", "market.csv", "--budget", 120, "--seed", 7, "--out", "round.csv")
         with Path("round.csv").open(encoding="utf-8", newline="") as done:
-            lines = [f"{row['owner']},{row['report']}" for row in csv.DictReader(done)]
+            rows = list(csv.DictReader(done))
+        offers = {name: [row[name] for row in rows] for name in rows[0] if name not in ("report", "paid")}
+        files.write_table(Path("offers.csv"), offers)
+        lines = [f"{row['owner']},{row['report']}" for row in rows]
         Path("reports.csv").write_text("\n".join(["owner,report", *lines[:-51]]), encoding="utf-8")
     done = pdqs_command(*words)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -18,6 +18,7 @@ from pdqs.clearing.ladder import apply, calibrate, summarise
 from pdqs.clearing.summaries import BINS
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.pricing.rules import Asks
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, randomise
@@ -60,7 +61,8 @@ class Mechanism:
 
     def asks_after_one(self, bids: Floats, terms: Terms) -> bool:
         """Whether one owner's deal is found without the others': the shipped ladder, on bids summarised as they are."""
-        return self.clear is clear and terms.clearing_facts.calibrates and bids.size <= BINS
+        by_lot = isinstance(terms.bound_rule, Asks)
+        return self.clear is clear and terms.clearing_facts.calibrates and not by_lot and bids.size <= BINS
 
     def deal_in_full(self, bids: Floats, owner: int, terms: Terms) -> Deal:
         """The same by clearing the whole market: the audit compares the two on a sample."""

@@ -24,6 +24,7 @@ from pdqs.clearing.ladder import calibrate, ladder_of, summarise
 from pdqs.model.arrays import Floats, Integers
 from pdqs.pricing.payment import Curve, curve
 from pdqs.pricing.piecewise import last_true
+from pdqs.pricing.rules import Asks
 from pdqs.rounds.terms import Terms
 
 GRID = 17
@@ -293,7 +294,7 @@ class Case:
 def kinks(bids: Floats, owner: int, terms: Terms) -> Floats:
     """Where the curve that she faces bends or stops, and where the ladder passes from one rung to the next."""
     found: list[float] = []
-    if not terms.clearing_facts.by_rule:
+    if not terms.clearing_facts.by_rule or isinstance(terms.bound_rule, Asks):
         return np.array(found)
     if terms.clearing_facts.ahead:
         ahead = curve_ahead(bids.size, terms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +55,14 @@ def trade_columns(owners: Sequence[str], trade: Trade) -> dict[str, Sequence[Any
     """The columns of a whole round: each offer, the report that came of it, and what was paid."""
     return {
         **offer_columns(owners, trade.offers),
-        "report": trade.reports.values.tolist(),
+        "report": [value if there else None for value, there in _reported(trade.reports)],
         "paid": amounts(trade.payments.micros),
     }
+
+
+def _reported(reports: Reports) -> Iterator[tuple[Any, bool]]:
+    """Each owner's report and whether there is one: a cell without one stays empty."""
+    return zip(reports.values.tolist(), reports.arrived.tolist(), strict=True)
 
 
 def read_offers(path: Path, domain: Domain) -> tuple[list[str], Offers]:
