@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing import clear
-from pdqs.estimate import of_tally, read_evidence, tally
+from pdqs.estimate import gathered, of_tally, read_evidence, tally
 from pdqs.estimate.remarks import looks_correlated
 from pdqs.experiments import bids, populations
 from pdqs.experiments.mechanisms import COEFFICIENTS, Mechanism, Offerings, mechanism_named
@@ -20,6 +20,7 @@ from pdqs.model.arrays import Column, Floats, Integers
 from pdqs.model.domain import Domain
 from pdqs.model.query import Count, Median, Query
 from pdqs.pricing.rules import Rule
+from pdqs.pricing.rules.lottery import Asks
 from pdqs.privacy.loss import epsilon
 from pdqs.rounds.reports import randomise
 from pdqs.rounds.settlement import settle
@@ -157,20 +158,23 @@ LEVEL = 0.95
 def play(values: Column, drawn_bids: Floats, terms: Terms, rng: np.random.Generator) -> Row:
     """One round by the terms, and what is worth knowing of it.
 
-    ``answer`` is what the terms' own estimator says, ``weighted`` what the weighted one makes of the same reports.
+    ``answer`` is what the terms' own estimator says, ``weighted`` what the weighted one makes of the same reports (of a
+    lottery's, nothing else: they are weighted by their chances).
     ``spent`` is the sum of expected payments, ``paid`` what was paid once coins had fallen. ``epsilon`` is the mean
     privacy loss of those bought from, on the domain as it is; ``epsilon_claimed`` what the paper's formula, which knows
     two values only, says it is.
     """
-    offers = clear(drawn_bids, terms)
+    offers = clear(drawn_bids, terms, draws=rng)
     reports = randomise(values, offers, rng)
-    sums = of_tally(tally(reports, offers))
+    by_lottery = isinstance(terms.bound_rule, Asks)
+    sums = gathered(reports, offers, by_price=True) if by_lottery else of_tally(tally(reports, offers))
     found = read_evidence(sums, terms, LEVEL)
+    reweighted = found if by_lottery else read_evidence(sums, dataclasses.replace(terms, estimator="weighted"), LEVEL)
     bought = offers.q > 0
     claimed = epsilon(offers.q[bought], 2)
     return {
         "answer": float(found.value),
-        "weighted": float(read_evidence(sums, dataclasses.replace(terms, estimator="weighted"), LEVEL).value),
+        "weighted": float(reweighted.value),
         "low": float(found.interval[0]),
         "high": float(found.interval[1]),
         "warned": float(looks_correlated(sums, terms, found)),

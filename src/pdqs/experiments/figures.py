@@ -36,7 +36,8 @@ _STYLE: dict[str, dict[str, Any]] = {
     "fallah-local": {"color": "#888888", "marker": "*", "linestyle": ":"},
     "sound-selection": {"color": "#CC79A7", "marker": "D", "linewidth": 2.0},
     "sound": {"color": "#000000", "marker": "D", "linewidth": 2.0},
-    "robust": {"color": "#56B4E9", "marker": "P", "linewidth": 2.0},
+    "honest": {"color": "#56B4E9", "marker": "D", "linewidth": 2.0},
+    "robust": {"color": "#0072B2", "linestyle": "--", "marker": "P", "linewidth": 2.0},
 }
 
 _NO_BAND = ("gpqm-log-text", "single-minded", "fallah-local", "sound-selection")
@@ -110,7 +111,11 @@ def _draw_budget(results: Results, experiment: Experiment) -> dict[str, Figure]:
 
 def _draw_correlation(results: Results, experiment: Experiment) -> dict[str, Figure]:
     panels = [(population, kind) for population in experiment.populations for kind in experiment.kinds]
-    return {f"{experiment.name}-error": _draw(results, experiment, panels, _error_line, _label_error)}
+    claimed = dataclasses.replace(experiment, mechanisms=tuple(m for m in experiment.mechanisms if MECHANISMS[m].ours))
+    return {
+        f"{experiment.name}-error": _draw(results, experiment, panels, _error_line, _label_error),
+        f"{experiment.name}-coverage": _draw(results, claimed, panels, _coverage_line, _label_coverage),
+    }
 
 
 def _draw_domain(results: Results, experiment: Experiment) -> dict[str, Figure]:
@@ -223,6 +228,17 @@ def _bound_line(axes: Any, population: str, samples: list[Sample]) -> None:
 
 
 BOUND = "least error of a naive count within budget"
+
+
+def _coverage_line(axes: Any, levels: list[float], samples: list[Sample], mechanism: str) -> None:
+    covered = [sample.summary()["coverage"] for sample in samples]
+    axes.plot(levels, covered, label=MECHANISMS[mechanism].label, **_STYLE[mechanism])
+
+
+def _label_coverage(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+    del samples
+    axes.axhline(0.95, color="#CC0000", linewidth=0.9, linestyle=(0, (4, 2)), label="promised")
+    axes.set(ylim=(-0.02, 1.02), ylabel="intervals that hold the truth", title=f"{panel[0].capitalize()}, {panel[1]}")
 
 
 def _label_error(axes: Any, panel: Panel, samples: list[Sample]) -> None:

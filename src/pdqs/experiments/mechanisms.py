@@ -87,6 +87,10 @@ def _fallah_local(at: Offerings) -> Terms:
     return presets.fallah_local(query=at.query, budget=at.budget)
 
 
+def _honest(at: Offerings) -> Terms:
+    return presets.honest(query=at.query, budget=at.budget)
+
+
 def _robust(at: Offerings) -> Terms:
     return presets.robust(query=at.query, budget=at.budget)
 
@@ -112,6 +116,7 @@ MECHANISMS = {
             milliseconds=40.0,
         ),
         Mechanism(name="sound", label="Sound, honest contract", terms=_sound, ours=True, milliseconds=40.0),
+        Mechanism(name="honest", label="Honest lottery", terms=_honest, ours=True, milliseconds=40.0),
         Mechanism(name="robust", label="Robust, unbiased", terms=_robust, ours=True, milliseconds=40.0),
     )
 }

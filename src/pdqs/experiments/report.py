@@ -51,6 +51,10 @@ _WHAT = {
         " largest of 1 + a uniform draws, at a budget of 0.5n. The weighted estimate is right only at strength 0, the"
         " unbiased one at any, the naive one at none."
     ),
+    "correlated-coverage": (
+        "Not in the paper: how often the 95 % interval holds the truth in the same rounds. Only the honest lottery and"
+        " the robust form promise it here."
+    ),
     "domain-size-epsilon": (
         "Not in the paper: the same 2,000 owners, their values cut into more and more classes. The printed eps knows"
         " two values only, and tells ever less of what a report gives away; the sound forms keep the true eps to 4."
