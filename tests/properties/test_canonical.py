@@ -78,13 +78,15 @@ def any_terms(draw: Any) -> Any:
     low = draw(st.sampled_from([0, 0.5, np.float32(0.1)]))
     bid_range = (float(low), float(low) + draw(st.sampled_from([1, 2.5])))
     prior = st.one_of(*priors_on(*bid_range).values())
+    rule = draw(st.sampled_from(sorted(rules.NAMED)) | st.one_of(*rules_with(prior).values()))
+    by_lot = rule in ("lottery", "flat") or isinstance(rule, rules.Asks)
     return pdqs.Terms(
         query=draw(st.one_of(*queries.values())),
         budget=draw(figures),
         bid_range=bid_range,
-        rule=draw(st.sampled_from(sorted(rules.NAMED)) | st.one_of(*rules_with(prior).values())),
-        clearing=draw(st.sampled_from(ClearingName)),
-        contract=draw(st.sampled_from(ContractName)),
+        rule=rule,
+        clearing=ClearingName.LADDER if by_lot else draw(st.sampled_from(ClearingName)),
+        contract=ContractName.ON_REPORT if by_lot else draw(st.sampled_from(ContractName)),
         epsilon_max=draw(st.sampled_from([1, 2.0, np.float32(0.7)])),
         estimator=draw(st.sampled_from(EstimatorName)),
         prior=draw(st.none() | prior),
