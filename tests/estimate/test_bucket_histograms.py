@@ -130,6 +130,35 @@ def test_every_cell_of_a_lottery_has_a_share_and_a_variance_that_is_at_least_not
     assert bool((variance.at(np.full(24, 0.1)) >= 0).all())
 
 
+def test_any_split_of_a_lotterys_owners_adds_up_to_the_same_tally() -> None:
+    rng = np.random.default_rng(8)
+    n, size = 300, 24
+    bids, q = rng.random(n), at(2.0, 8, n)
+    chances = np.floor(rng.uniform(0.2, 1.0, n) * 2**32) / 2**32
+    asked = rng.random(n) < chances
+    seeds, reports = reported(people(size, n, rng), size, 8, q, rng)
+    strata = cut(summarise_prices(bids, chances, asked))
+
+    def tallied(some: slice) -> DrawnBuckets:
+        return tally_drawn_buckets(
+            strata,
+            bids=bids[some],
+            chances=chances[some],
+            q=q[some],
+            asked=asked[some],
+            seeds=seeds[some],
+            reports=reports[some],
+            arrived=asked[some],
+            domain_size=size,
+            buckets=8,
+        )
+
+    whole, parts = tallied(slice(None)), tallied(slice(0, 90)).merged(tallied(slice(90, None)))
+    assert parts.inside.tolist() == whole.inside.tolist()
+    assert parts.chances.weights == whole.chances.weights
+    assert guarded_buckets(parts, 0.95).low.tolist() == guarded_buckets(whole, 0.95).low.tolist()
+
+
 def test_any_split_of_the_reports_adds_up_to_the_same_tally() -> None:
     rng = np.random.default_rng(6)
     q = round_q_down(rng.uniform(0.1, 0.9, 400))
