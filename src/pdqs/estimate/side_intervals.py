@@ -29,8 +29,8 @@ WINDOW_REACH = 2.0
 
 ANSWER_REACH = 2.3
 LOTTERY_REACH = 2.5
-_LINE_REACH, _MIDDLE_REACH, _CLIP_REACH = 1.96, 0.3, 0.5
-_LEAST_LINE = 4
+_LINE_REACH, _MIDDLE_REACH, _CLIP_REACH = 1.96, 0.3, 1.0
+_LEAST_LINE = 3
 
 
 @final
@@ -105,7 +105,10 @@ def _cumulated(values: Floats) -> Floats:
 def point(tally: SideTally, domain_size: int, *, lottery: bool) -> int:
     """The estimated code: where a weighted line through the thresholds of the c = 1.96 interval crosses p.
 
-    With fewer than four thresholds there, or no slope, the middle of the c = .3 interval; always within that of c = .5.
+    With fewer than three thresholds there, or no slope, the middle of the c = .3 interval; always within that of c = 1.
+    (Clipped at c = .5, and with a line from four thresholds on, the mean error on the six populations of the paper is
+    1.44 times the bound at eps 1 and 1.65 at eps 4; so it is 1.20 and 1.22, and 1 to 2 times as large where all owners
+    hold one value.)
     """
     clip = window(tally, domain_size, _CLIP_REACH, lottery=lottery)
     wide = window(tally, domain_size, _LINE_REACH, lottery=lottery)
