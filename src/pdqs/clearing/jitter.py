@@ -14,7 +14,6 @@ sum_i P(b_i; s_{rung_i+d_i}) <= sum_{j != m} P(b_j; s_{r+d_j}) + P(lo; s_{r+d_m}
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from pdqs.clearing.ladder import DELTA, ladder_of
 from pdqs.clearing.moved_curves import MovedCurves
+from pdqs.clearing.steps import last_that
 from pdqs.model.arrays import Floats, Integers, Words
 from pdqs.model.errors import TermsError
 from pdqs.model.money import payment_micros
@@ -140,8 +140,8 @@ def calibrate_jittered(summary: JitterSummary, terms: Terms) -> JitterCalibratio
     costs = _Costs(summary, terms)
     budget = terms.budget_micros
     low, high = _bracket(costs, budget)
-    bottom = _last(lambda g: costs.at([g])[0].most <= budget, low, high)
-    top = _last(lambda g: costs.at([g])[0].total <= budget, bottom, high)
+    bottom = last_that(lambda g: costs.at([g])[0].most <= budget, low, high)
+    top = last_that(lambda g: costs.at([g])[0].total <= budget, bottom, high)
     rungs = np.full(summary.levels.size, bottom, dtype=np.int64)
     above = np.full(summary.levels.size, top + 1, dtype=np.int64)
     open_ = np.flatnonzero(above - rungs > 1)
@@ -165,8 +165,8 @@ def _bracket(costs: _Costs, budget: int) -> tuple[int, int]:
     """
     lowest, highest = costs.ladder.lowest - 1, costs.ladder.highest
     reach = int(OFFSETS[-1])
-    sure = _last(lambda g: costs.plain(g).most <= budget, lowest, highest)
-    last = _last(lambda g: costs.plain(g).total <= budget, sure, highest)
+    sure = last_that(lambda g: costs.plain(g).most <= budget, lowest, highest)
+    last = last_that(lambda g: costs.plain(g).total <= budget, sure, highest)
     low = max(sure - reach, lowest + reach)
     return low, max(min(last + reach, highest - reach), low)
 
@@ -178,15 +178,6 @@ def apply_jittered(bids: Floats, words: Words, calibration: JitterCalibration, t
     q, payments = MovedCurves(terms, ladder_of(*terms.bid_range)).priced(bids, which.astype(np.int64), places)
     dyadic = round_q_down(q)
     return dyadic, np.where(dyadic > 0, payment_micros(payments), 0)
-
-
-def _last(holds: Callable[[int], bool], below: int, high: int) -> int:
-    """The largest g in (below, high] where a condition that is true up to some point holds; ``below`` if nowhere."""
-    above = high + 1
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (middle, above) if holds(middle) else (below, middle)
-    return below
 
 
 @final

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
 import numpy as np
 
+from pdqs.clearing.steps import in_batches
 from pdqs.clearing.summaries import BidSummary, summarise
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import TermsError
@@ -113,17 +113,8 @@ def apply(bids: Floats, calibration: Calibration, terms: Terms) -> Offers:
         q, payments = _priced(bids[part], calibration, curves)
         draft.fill(part, q, payment_micros(payments))
 
-    parts = [slice(start, start + _BATCH) for start in range(0, bids.size, _BATCH)]
-    if len(parts) > 8:
-        with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy lets go of the interpreter while it computes
-            list(pool.map(price, parts))
-    else:
-        for part in parts:
-            price(part)
+    in_batches(bids.size, price)
     return draft.closed()
-
-
-_BATCH = 2**16
 
 
 def _priced(bids: Floats, calibration: Calibration, curves: list[Curve | None]) -> tuple[Floats, Floats]:

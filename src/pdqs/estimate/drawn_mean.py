@@ -16,10 +16,9 @@ import numpy as np
 
 from pdqs.estimate.chances import Sampled
 from pdqs.estimate.drawn import PULL, student
+from pdqs.estimate.edges import falls_at
 from pdqs.estimate.functionals import Functional
 from pdqs.model.arrays import Floats
-
-_HALVINGS = 50
 
 
 def mean_interval(
@@ -40,24 +39,13 @@ def mean_interval(
     start = min(max(estimate, low), high)
     if not stands(start, estimate):  # an estimate far outside the range: its nearer end stands for it
         estimate = start
-    return _edge(lambda m: stands(m, estimate), start, low), _edge(lambda m: stands(m, estimate), start, high)
+    return falls_at(lambda m: stands(m, estimate), start, low), falls_at(lambda m: stands(m, estimate), start, high)
 
 
 def mean_error(statistic: Functional, found: Sampled, *, level_gap: float = 0.0) -> float:
     """sqrt(sum V_h) at the estimate: its standard error."""
     at = float(np.clip(found.estimate[0], statistic.reach[0][0], statistic.reach[1][0]))
     return float(np.sqrt(_variance(statistic, found, level_gap)(at).sum()))
-
-
-def _edge(stands: Callable[[float], bool], inside: float, end: float) -> float:
-    """Where, on the way from ``inside`` to ``end``, a hypothesis falls."""
-    if stands(end):
-        return end
-    good, bad = inside, end
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (good + bad)
-        good, bad = (middle, bad) if stands(middle) else (good, middle)
-    return bad
 
 
 def _variance(statistic: Functional, found: Sampled, level_gap: float) -> Callable[[float], Floats]:

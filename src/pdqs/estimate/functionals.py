@@ -7,6 +7,7 @@ A functional gives sum_v H_v g'(v) and sum_v H_v g'(v)^2 for any histogram H ove
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -47,68 +48,70 @@ class Functional(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """The share of owners at each value: g(v) = 1[v = j] for every j."""
+class _Belonging(ABC):
+    """Whether an owner belongs to each of some sets of values: every g is 0 or 1."""
 
     size: int
+
+    @property
+    @abstractmethod
+    def centre(self) -> Floats:
+        """The part of the domain in each set."""
+
+    @abstractmethod
+    def counted(self, histogram: Floats) -> Floats:
+        """sum of H_v over each set."""
+
+    @property
+    def spread(self) -> Floats:
+        return self.centre * (1.0 - self.centre)
+
+    @property
+    def reach(self) -> tuple[Floats, Floats]:
+        return np.zeros(self.size), np.ones(self.size)
+
+    def first(self, histogram: Floats) -> Floats:
+        first: Floats = self.counted(histogram) - self.centre * histogram.sum()
+        return first
+
+    def second(self, histogram: Floats) -> Floats:
+        second: Floats = self.counted(histogram) * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        return second
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shares(_Belonging):
+    """The share of owners at each value: g(v) = 1[v = j] for every j."""
 
     @property
     def centre(self) -> Floats:
         return np.full(self.size, 1.0 / self.size)
 
     @property
-    def spread(self) -> Floats:
-        return self.centre * (1.0 - self.centre)
-
-    @property
-    def reach(self) -> tuple[Floats, Floats]:
-        return np.zeros(self.size), np.ones(self.size)
-
-    @property
     def shrinks_to(self) -> Floats:
         return self.centre
 
-    def first(self, histogram: Floats) -> Floats:
-        first: Floats = histogram - self.centre * histogram.sum()
-        return first
-
-    def second(self, histogram: Floats) -> Floats:
-        second: Floats = histogram * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
-        return second
+    def counted(self, histogram: Floats) -> Floats:
+        return histogram
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class CumulativeShares:
+class CumulativeShares(_Belonging):
     """The share of owners at or below each value of an ordered domain: g(v) = 1[v <= j] for every j."""
-
-    size: int
 
     @property
     def centre(self) -> Floats:
         return np.arange(1, self.size + 1) / self.size
 
     @property
-    def spread(self) -> Floats:
-        return self.centre * (1.0 - self.centre)
-
-    @property
-    def reach(self) -> tuple[Floats, Floats]:
-        return np.zeros(self.size), np.ones(self.size)
-
-    @property
     def shrinks_to(self) -> Floats:
         return np.full(self.size, 0.5)
 
-    def first(self, histogram: Floats) -> Floats:
-        first: Floats = np.cumsum(histogram) - self.centre * histogram.sum()
-        return first
-
-    def second(self, histogram: Floats) -> Floats:
-        second: Floats = np.cumsum(histogram) * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
-        return second
+    def counted(self, histogram: Floats) -> Floats:
+        return np.cumsum(histogram)
 
 
 @final

@@ -22,14 +22,13 @@ import numpy as np
 from scipy.special import stdtrit
 
 from pdqs.estimate.chances import ChanceTally
+from pdqs.estimate.edges import falls_at
 from pdqs.estimate.functionals import NumberMean
 from pdqs.estimate.guarded import guarded_mean
 from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import EstimateError, ensure
 from pdqs.model.questions import Level
-
-_HALVINGS = 50
 
 
 @final
@@ -97,7 +96,7 @@ def level_mean(question: Level, tally: LevelTally, confidence: float) -> MeanInt
     def stands(m: float) -> bool:
         return abs(start - m) <= reach * math.sqrt(max(seen_variance, least(m)))
 
-    low, high = _edge(stands, start, -1.0), _edge(stands, start, 1.0)
+    low, high = falls_at(stands, start, -1.0), falls_at(stands, start, 1.0)
     error = math.sqrt(max(seen_variance, least(start)))
     return MeanInterval(middle + half * mu, half * error, middle + half * low, middle + half * high)
 
@@ -111,17 +110,6 @@ def _least_variance(x: Floats, s2: float, s3: float, s4: float) -> Callable[[flo
         return max(s3 * e2 + (s2 - s3) * uniform - s4 * m * m, 0.0) / s2**2
 
     return at
-
-
-def _edge(stands: Callable[[float], bool], inside: float, end: float) -> float:
-    """Where, on the way from ``inside`` to ``end``, a mean falls."""
-    if stands(end):
-        return end
-    good, bad = inside, end
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (good + bad)
-        good, bad = (middle, bad) if stands(middle) else (good, middle)
-    return bad
 
 
 def drawn_level_mean(question: Level, tally: ChanceTally, confidence: float) -> tuple[float, float, float]:

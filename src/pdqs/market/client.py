@@ -8,11 +8,8 @@ patience.
 from __future__ import annotations
 
 import secrets
-import time
-from collections.abc import Callable, Iterator
-from typing import Self, final
-
-import httpx
+from collections.abc import Iterator
+from typing import final
 
 from pdqs.protocol.device_messages import Bid, BidReceipt, Message, Offer, Report, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
@@ -31,7 +28,6 @@ from pdqs.protocol.market_messages import (
     RoundPlan,
     RoundState,
     Statement,
-    Token,
     Transaction,
     Transfer,
     TrialBalance,
@@ -41,21 +37,8 @@ from pdqs.protocol.transport import Answer, Transport
 
 
 @final
-class MarketClient:
-    """One user's connection to one market. Close it, or use it in a ``with`` block.
-
-    ``transport`` lets tests answer in the server's place; ``sleep`` is what waiting means.
-    """
-
-    def __init__(
-        self,
-        address: str,
-        token: str = "",
-        *,
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._line = Transport(address, token, transport=transport, sleep=sleep)
+class MarketClient(Transport):
+    """One user's connection to one market. Close it, or use it in a ``with`` block."""
 
     @staticmethod
     def enter(address: str, code: str) -> MarketClient:
@@ -63,30 +46,11 @@ class MarketClient:
         with MarketClient(address) as stranger:
             return MarketClient(address, stranger.redeem(code).token)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_fault: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._line.close()
-
-    @property
-    def address(self) -> str:
-        """Where the market is."""
-        return self._line.address
-
     # People
-
-    def redeem(self, code: str) -> Token:
-        """Exchange a one-time code for a token. Sent once: a code is good once."""
-        return self._line.redeem(code)
 
     def me(self) -> Me:
         """Who the market takes the caller for."""
-        return self._line.ask(Me, "GET", "/v1/me")
+        return self.ask(Me, "GET", "/v1/me")
 
     def invite(self, role: Role, name: str, *, key: str = "") -> Invitation:
         """Let someone in."""
@@ -94,11 +58,11 @@ class MarketClient:
 
     def renew_code(self, user_id: str) -> Invitation:
         """A fresh one-time code."""
-        return self._line.ask(Invitation, "POST", f"/v1/users/{user_id}/code")
+        return self.ask(Invitation, "POST", f"/v1/users/{user_id}/code")
 
     def users(self, after: str | None = None, limit: int = 50) -> UserPage:
         """A page of users."""
-        return self._line.ask(UserPage, "GET", "/v1/users", params=_page(after, limit))
+        return self.ask(UserPage, "GET", "/v1/users", params=_page(after, limit))
 
     # Money
 
@@ -114,21 +78,21 @@ class MarketClient:
 
     def statement(self, after: str | None = None, limit: int = 50) -> Statement:
         """A page of the caller's postings."""
-        return self._line.ask(Statement, "GET", "/v1/statement", params=_page(after, limit))
+        return self.ask(Statement, "GET", "/v1/statement", params=_page(after, limit))
 
     def payables(self, after: str | None = None, limit: int = 50) -> PayablePage:
         """A page of owners with money to come."""
-        return self._line.ask(PayablePage, "GET", "/v1/payables", params=_page(after, limit))
+        return self.ask(PayablePage, "GET", "/v1/payables", params=_page(after, limit))
 
     def trial_balance(self) -> TrialBalance:
         """The books."""
-        return self._line.ask(TrialBalance, "GET", "/v1/trial-balance")
+        return self.ask(TrialBalance, "GET", "/v1/trial-balance")
 
     # Rounds
 
     def forecast(self, request: ForecastRequest) -> Forecast:
         """What a plan would buy."""
-        return self._line.ask(Forecast, "POST", "/v1/forecast", body=request)
+        return self.ask(Forecast, "POST", "/v1/forecast", body=request)
 
     def draft(self, plan: RoundPlan, *, key: str = "") -> Round:
         """Draft a round."""
@@ -137,7 +101,7 @@ class MarketClient:
     def rounds(self, state: RoundState | None = None, after: str | None = None, limit: int = 50) -> RoundPage:
         """A page of rounds."""
         wanted = {"state": state} if state else {}
-        return self._line.ask(RoundPage, "GET", "/v1/rounds", params={**_page(after, limit), **wanted})
+        return self.ask(RoundPage, "GET", "/v1/rounds", params={**_page(after, limit), **wanted})
 
     def all_rounds(self) -> Iterator[Round]:
         """Every round, newest first."""
@@ -149,64 +113,64 @@ class MarketClient:
 
     def round(self, round_id: str) -> Round:
         """One round."""
-        return self._line.ask(Round, "GET", f"/v1/rounds/{round_id}")
+        return self.ask(Round, "GET", f"/v1/rounds/{round_id}")
 
     def open(self, round_id: str) -> Round:
         """Open a round for bids."""
-        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/open")
+        return self.ask(Round, "POST", f"/v1/rounds/{round_id}/open")
 
     def clear(self, round_id: str) -> Round:
         """Turn bids into offers."""
-        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/clear")
+        return self.ask(Round, "POST", f"/v1/rounds/{round_id}/clear")
 
     def settle(self, round_id: str) -> Round:
         """Answer and pay."""
-        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/settle")
+        return self.ask(Round, "POST", f"/v1/rounds/{round_id}/settle")
 
     def cancel(self, round_id: str) -> Round:
         """Call a round off."""
-        return self._line.ask(Round, "POST", f"/v1/rounds/{round_id}/cancel")
+        return self.ask(Round, "POST", f"/v1/rounds/{round_id}/cancel")
 
     def answer(self, round_id: str) -> AnswerMessage:
         """What a round found."""
-        return self._line.ask(AnswerMessage, "GET", f"/v1/rounds/{round_id}/answer")
+        return self.ask(AnswerMessage, "GET", f"/v1/rounds/{round_id}/answer")
 
     # Owners
 
     def notices(self, after: str | None = None, limit: int = 50) -> NoticePage:
         """A page of rounds to bid in."""
-        return self._line.ask(NoticePage, "GET", "/v1/notices", params=_page(after, limit))
+        return self.ask(NoticePage, "GET", "/v1/notices", params=_page(after, limit))
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round as owners see it."""
-        return self._line.ask(RoundNotice, "GET", f"/v1/notices/{round_id}")
+        return self.ask(RoundNotice, "GET", f"/v1/notices/{round_id}")
 
     def place_bid(self, round_id: str, bid: Bid) -> BidReceipt:
         """Bid."""
-        return self._line.ask(BidReceipt, "PUT", f"/v1/rounds/{round_id}/bid", body=bid)
+        return self.ask(BidReceipt, "PUT", f"/v1/rounds/{round_id}/bid", body=bid)
 
     def bid(self, round_id: str) -> BidReceipt:
         """The caller's own bid."""
-        return self._line.ask(BidReceipt, "GET", f"/v1/rounds/{round_id}/bid")
+        return self.ask(BidReceipt, "GET", f"/v1/rounds/{round_id}/bid")
 
     def offer(self, round_id: str) -> Offer:
         """The caller's own offer."""
-        return self._line.ask(Offer, "GET", f"/v1/rounds/{round_id}/offer")
+        return self.ask(Offer, "GET", f"/v1/rounds/{round_id}/offer")
 
     def submit_report(self, round_id: str, report: Report) -> ReportReceipt:
         """Report."""
-        return self._line.ask(ReportReceipt, "PUT", f"/v1/rounds/{round_id}/report", body=report)
+        return self.ask(ReportReceipt, "PUT", f"/v1/rounds/{round_id}/report", body=report)
 
     def report(self, round_id: str) -> ReportReceipt:
         """The caller's own report."""
-        return self._line.ask(ReportReceipt, "GET", f"/v1/rounds/{round_id}/report")
+        return self.ask(ReportReceipt, "GET", f"/v1/rounds/{round_id}/report")
 
     def health(self) -> Health:
         """Whether the market can serve."""
-        return self._line.ask(Health, "GET", "/healthz")
+        return self.ask(Health, "GET", "/healthz")
 
     def _create(self, kind: type[Answer], path: str, body: Message, key: str) -> Answer:
-        return self._line.ask(kind, "POST", path, body=body, key=key or secrets.token_urlsafe(24))
+        return self.ask(kind, "POST", path, body=body, key=key or secrets.token_urlsafe(24))
 
 
 def _page(after: str | None, limit: int) -> dict[str, str | int]:

@@ -18,7 +18,7 @@ from pdqs.model.arrays import Floats
 from pdqs.model.errors import RuleError
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.pricing.piecewise import Piecewise, fit_tail, last_true, steps
-from pdqs.pricing.rules.base import Rule, Setting, name_of
+from pdqs.pricing.rules.base import Rule, Setting, name_of, refuse_rise
 from pdqs.pricing.rules.shape import Shaped
 from pdqs.pricing.rules.tabled import Tabled
 from pdqs.privacy.loss import Q_UNITS
@@ -129,15 +129,5 @@ def _table(curve_q: Callable[[Floats], Floats], low: float, high: float, setting
         table = fit_tail(lambda x: setting.load(q(x)), low, high, breaks=breaks)
     except ArithmeticError as rough:
         raise RuleError(f"rule {name} cannot be priced: {rough}") from None
-    _refuse_rising(q(table.edges), table.edges, name)
+    refuse_rise(q(table.edges), table.edges, name)
     return table
-
-
-def _refuse_rising(q: Floats, bids: Floats, name: str) -> None:
-    rises = q[1:] > q[:-1] + 1e-9
-    if rises.any():
-        i = int(np.argmax(rises))
-        raise RuleError(
-            f"rule {name} rises with the bid: q is {q[i]:.6g} at bid {bids[i]:.6g}"
-            f" but {q[i + 1]:.6g} at bid {bids[i + 1]:.6g}"
-        )

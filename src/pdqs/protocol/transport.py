@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Self, TypeVar, final
+from typing import Self, TypeVar
 
 import httpx
 from pydantic import ValidationError
@@ -25,7 +25,6 @@ _TIMEOUT_SECONDS = 60.0
 _PATIENCE = frozenset({429, 502, 503, 504})
 
 
-@final
 class Transport:
     """One caller's line to one market. Close it, or use it in a ``with`` block.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -11,6 +10,7 @@ import numpy as np
 from pdqs.clearing.lottery.costs import Cells, costs_of, largest_charge
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import BID_BINS, LotterySummary
+from pdqs.clearing.steps import last_that
 from pdqs.model.arrays import Integers
 
 _PER_OCTAVE = 28  # rungs that a large market tries to an octave when its budget is one payment
@@ -56,8 +56,8 @@ def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> Lottery
     def total(rung: int) -> int:
         return int(costs.totals(np.array([rung]))[0])
 
-    bottom = _last(lambda g: total(g) + largest_charge(market, g) <= budget, ladder.lowest - 1, ladder.highest)
-    top = _last(lambda g: total(g) - spare <= budget, bottom, ladder.highest)
+    bottom = last_that(lambda g: total(g) + largest_charge(market, g) <= budget, ladder.lowest - 1, ladder.highest)
+    top = last_that(lambda g: total(g) - spare <= budget, bottom, ladder.highest)
     if market.form.plain:
         return _found(market, np.array([bottom, top]), summary=summary)
     rungs = np.arange(bottom, top + 1)
@@ -73,8 +73,8 @@ def _of_cells(costs: Cells, market: LotteryMarket) -> LotteryCalibration:
         return int(costs.totals(np.array([below + step * stride]))[0])
 
     highest = (ladder.highest - below) // stride
-    first = _last(lambda h: total(h) + largest_charge(market, below + h * stride) <= budget, 0, highest)
-    last = _last(lambda h: total(h) <= budget, first, highest)
+    first = last_that(lambda h: total(h) + largest_charge(market, below + h * stride) <= budget, 0, highest)
+    last = last_that(lambda h: total(h) <= budget, first, highest)
     rungs = below + stride * np.arange(first, last + 1)
     climbs = [
         costs.climbing_words(g, total + largest_charge(market, g) - budget)
@@ -105,12 +105,3 @@ def _found(
     for array in (rungs, totals, climbs):
         array.flags.writeable = False
     return LotteryCalibration(market=market, exact=exact, rungs=rungs, totals=totals, climbs=climbs, summary=summary)
-
-
-def _last(holds: Callable[[int], bool], below: int, high: int) -> int:
-    """The largest g in (below, high] where a condition that is true up to some point holds; ``below`` if nowhere."""
-    above = high + 1
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (middle, above) if holds(middle) else (below, middle)
-    return below

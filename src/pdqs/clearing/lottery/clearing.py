@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
 
@@ -12,10 +11,9 @@ from pdqs.clearing.lottery.calibration import LotteryCalibration, calibrate_lott
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.prices import pricer
 from pdqs.clearing.lottery.summaries import summarise_lottery
+from pdqs.clearing.steps import in_batches
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.model.errors import InputError
-
-_BATCH = 2**16
 
 
 @final
@@ -71,8 +69,7 @@ def apply_lottery(bids: Floats, draws: Words, calibration: LotteryCalibration) -
         beyond_budget=np.zeros(bids.size, dtype=bool),
     )
 
-    def fill(start: int) -> None:
-        part = slice(start, start + _BATCH)
+    def fill(part: slice) -> None:
         own = price(bids[part], draws[part])
         found.chance_words[part] = own.chance_words
         found.asked[part] = own.asked
@@ -81,13 +78,7 @@ def apply_lottery(bids: Floats, draws: Words, calibration: LotteryCalibration) -
         if not market.pays_any_bid:
             found.beyond_budget[part] = market.reserve(bids[part]) > market.budget_micros
 
-    starts = range(0, bids.size, _BATCH)
-    if len(starts) > 8:
-        with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy lets go of the interpreter while it computes
-            list(pool.map(fill, starts))
-    else:
-        for start in starts:
-            fill(start)
+    in_batches(bids.size, fill)
     for array in (found.chance_words, found.asked, found.q, found.price_micros, found.beyond_budget):
         array.flags.writeable = False
     return found

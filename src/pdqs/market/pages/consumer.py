@@ -15,6 +15,7 @@ from pdqs.market.pages import plan_form
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
 from pdqs.market.pages.render import Filled, page
+from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, key_of, market_of
 from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
@@ -81,12 +82,9 @@ def progress(request: Request, round_id: RoundId, session: ConsumerSession) -> R
 def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerSession, form: Form) -> Response:
     """Open, cancel, clear or settle; what stands against it is said on the page itself."""
     assert form is not None  # its CSRF token has been checked
-    if step not in STEPS:
-        raise NotFoundError(ProblemType.NO_STEP, "a round cannot do that")
     market = market_of(request)
-    try:
-        STEPS[step](market, session.user, round_id)
-    except MarketError as refused:
+    refused = refusal(STEPS, step, market, session.user, round_id)
+    if refused:
         values = _round(market, session.user, round_id)
         return page(request, "consumer/round.html", status=refused.status, fault=str(refused), **values)
     return RedirectResponse(f"/consumer/rounds/{round_id}", status_code=303)

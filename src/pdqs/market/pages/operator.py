@@ -10,6 +10,7 @@ from pdqs.market import reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
+from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
 from pdqs.model.errors import InputError
 from pdqs.model.money import parse_money
@@ -43,12 +44,9 @@ def one_round(request: Request, round_id: RoundId, session: OperatorSession) -> 
 def take_step(request: Request, round_id: RoundId, step: str, session: OperatorSession, form: Form) -> Response:
     """Clear, settle or cancel in the consumer's place."""
     assert form is not None  # its CSRF token has been checked
-    if step not in STEPS:
-        raise NotFoundError(ProblemType.NO_STEP, "a round cannot do that")
     market = market_of(request)
-    try:
-        STEPS[step](market, session.user, round_id)
-    except MarketError as refused:
+    refused = refusal(STEPS, step, market, session.user, round_id)
+    if refused:
         found = reads.round_by_id(market, session.user, round_id)
         return page(request, "operator/round.html", status=refused.status, round=found, fault=str(refused))
     return RedirectResponse(f"/operator/rounds/{round_id}", status_code=303)

@@ -152,7 +152,7 @@ def check(rule: Rule, setting: Setting) -> None:
     >>> check(Rising(), Setting())
     Traceback (most recent call last):
         ...
-    pdqs.model.errors.RuleError: rule Rising rises with the bid: at scale 0.001, q is 0 at bid 0 but 4.88e-07 at ...
+    pdqs.model.errors.RuleError: rule Rising rises with the bid: at scale 0.001, q is 0 at bid 0 but 4.88281e-07 at ...
     """
     bids = np.linspace(setting.low, setting.high, 2049)
     name = name_of(rule)
@@ -165,7 +165,7 @@ def check(rule: Rule, setting: Setting) -> None:
         if not ((q >= 0) & (q <= 1)).all():  # also catches NaN
             worst = int(np.argmin((q >= 0) & (q <= 1)))
             raise RuleError(f"rule {name} leaves [0, 1]: {at}, q is {q[worst]:.3g} at bid {bids[worst]:.4g}")
-        _refuse_rise(q, bids, name, at)
+        refuse_rise(q, bids, name, f"{at}, ")
         falls = q < before - 1e-9
         if falls.any():
             worst = int(np.argmax(falls))
@@ -195,11 +195,12 @@ def refuse_scaleless(rule: Rule, setting: Setting) -> None:
         )
 
 
-def _refuse_rise(q: Floats, bids: Floats, name: str, at: str) -> None:
+def refuse_rise(q: Floats, bids: Floats, name: str, at: str = "") -> None:
+    """Refuse a curve that rises with the bid by more than the noise of a float, and say where."""
     rises = q[1:] > q[:-1] + 1e-9
     if rises.any():
         i = int(np.argmax(rises))
         raise RuleError(
-            f"rule {name} rises with the bid: {at}, q is {q[i]:.3g} at bid {bids[i]:.3g}"
-            f" but {q[i + 1]:.3g} at bid {bids[i + 1]:.3g}"
+            f"rule {name} rises with the bid: {at}q is {q[i]:.6g} at bid {bids[i]:.6g}"
+            f" but {q[i + 1]:.6g} at bid {bids[i + 1]:.6g}"
         )

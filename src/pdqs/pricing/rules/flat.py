@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
-from pdqs.model.arrays import Floats
 from pdqs.model.names import RuleName
 from pdqs.pricing.rules.base import Setting
-from pdqs.pricing.rules.lottery import LotteryForm, best_buy, refuse_contract
+from pdqs.pricing.rules.lottery import LotteryForm, OfForm, best_buy
 from pdqs.pricing.rules.prices import flat_line
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flat:
+class Flat(OfForm):
     """rho(b; s) = sqrt(min(1, m1 s / hi)) whatever the bid, q = q*: the baseline that the lottery must beat.
 
-    It needs no prior and no price tells anything; it pays dear where most bids are far below the top.
+    It needs no prior and no price tells anything; it pays dear where most bids are far below the top. The threshold is
+    hi where the draw is below the chance, else minus infinity.
 
     >>> import numpy as np
     >>> Flat().chance(np.array([0.1, 0.9]), 0.5).round(3).tolist()
@@ -27,19 +27,6 @@ class Flat:
 
     setting: Setting = Setting()
     name = RuleName.FLAT.value
-
-    def __post_init__(self) -> None:
-        refuse_contract(self.name, self.setting)
-
-    def q(self, bids: Floats, scale: float) -> Floats:
-        return self.form().q(bids, scale)
-
-    def chance(self, bids: Floats, scale: float) -> Floats:
-        return self.form().chance(bids, scale)
-
-    def threshold(self, draws: Floats, scale: float) -> Floats:
-        """hi where the draw is below the chance, else minus infinity."""
-        return self.form().threshold(draws, scale)
 
     def form(self) -> LotteryForm:
         return _form(self.setting)

@@ -11,9 +11,10 @@ reports estimate the total with variance about sum 1/(rho q^2), whatever bids sa
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, final, runtime_checkable
+from typing import ClassVar, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -165,22 +166,25 @@ class LotteryForm:
         return np.divide(self.best.m1 * scale, np.square(draws))
 
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lottery:
-    """The lottery with the best chances for the money. ``q`` is that of an owner who is asked.
+class OfForm(ABC):
+    """A rule that is read off a :class:`LotteryForm`."""
 
-    >>> rule = Lottery(setting=Setting(q_max=0.7616))
-    >>> rule.q(np.array([0.1, 0.9]), 0.5).round(4).tolist(), rule.chance(np.array([0.1, 0.9]), 0.5).round(4).tolist()
-    ([0.7616, 0.7616], [1.0, 0.4893])
-    """
+    __slots__ = ()
+    name: ClassVar[str]
 
-    prior: Prior | None = None
-    setting: Setting = Setting()
-    name = RuleName.LOTTERY.value
+    @property
+    @abstractmethod
+    def setting(self) -> Setting:
+        """The market it serves."""
+
+    @abstractmethod
+    def form(self) -> LotteryForm:
+        """Its chances, q and thresholds at every scale."""
 
     def __post_init__(self) -> None:
-        refuse_contract(self.name, self.setting)
+        """A lottery pays whoever was asked and reported: a payment that tells the coin has no place in it."""
+        if not self.setting.contract.hides_coin:
+            raise RuleError(f"rule {self.name} needs the contract 'on-report', not {self.setting.contract.name!r}")
 
     def q(self, bids: Floats, scale: float) -> Floats:
         return self.form().q(bids, scale)
@@ -192,6 +196,21 @@ class Lottery:
         """b^(u; s): the largest bid that is asked at draw u; the posted price a unit of privacy."""
         return self.form().threshold(draws, scale)
 
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lottery(OfForm):
+    """The lottery with the best chances for the money. ``q`` is that of an owner who is asked.
+
+    >>> rule = Lottery(setting=Setting(q_max=0.7616))
+    >>> rule.q(np.array([0.1, 0.9]), 0.5).round(4).tolist(), rule.chance(np.array([0.1, 0.9]), 0.5).round(4).tolist()
+    ([0.7616, 0.7616], [1.0, 0.4893])
+    """
+
+    prior: Prior | None = None
+    setting: Setting = Setting()
+    name = RuleName.LOTTERY.value
+
     def form(self) -> LotteryForm:
         return _form(self.prior, self.setting)  # type: ignore[arg-type]  # priors are frozen: Terms let no others in
 
@@ -201,9 +220,3 @@ def _form(prior: Prior | None, setting: Setting) -> LotteryForm:
     figures = setting.contract, setting.domain_size, setting.q_max
     line = price_line(prior, setting)  # type: ignore[arg-type]  # as above
     return LotteryForm(setting, best_buy(*figures), line, _full_curve(*figures))
-
-
-def refuse_contract(name: str, setting: Setting) -> None:
-    """A lottery pays whoever was asked and reported: a payment that tells the coin has no place in it."""
-    if not setting.contract.hides_coin:
-        raise RuleError(f"rule {name} needs the contract 'on-report', not {setting.contract.name!r}")

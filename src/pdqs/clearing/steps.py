@@ -1,0 +1,32 @@
+"""What the clearings share in going over rungs and owners: a search for the last rung, and batches side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+_BATCH = 2**16
+
+
+def last_that(holds: Callable[[int], bool], below: int, high: int) -> int:
+    """The largest g in (below, high] where a condition that is true up to some point holds; ``below`` if nowhere.
+
+    >>> last_that(lambda g: g * g <= 30, 0, 100), last_that(lambda g: False, 3, 100)
+    (5, 3)
+    """
+    above = high + 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if holds(middle) else (below, middle)
+    return below
+
+
+def in_batches(size: int, do: Callable[[slice], None]) -> None:
+    """``do`` with every batch of so many rows, two at a time where there are many."""
+    parts = [slice(start, start + _BATCH) for start in range(0, size, _BATCH)]
+    if len(parts) > 8:
+        with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy lets go of the interpreter while it computes
+            list(pool.map(do, parts))
+    else:
+        for part in parts:
+            do(part)
