@@ -93,15 +93,16 @@ def within_budget(rounds: Sequence[Trade]) -> Promise:
 
 
 def private(done: Trade) -> Promise:
-    """Whether an owner's payment depends on her coin, and whether the loss she was priced at is the one she bears."""
-    offers, terms = done.offers, done.terms
+    """Whether an owner's payment depends on her coin, and whether the loss her offer states is the one she bears.
+
+    A report *priced* at a smaller loss than it states, as FairQuery's are beyond two values, breaks IR, not LDP.
+    """
+    offers = done.offers
     bought = offers.q > 0
     if bool((done.payments.micros != offers.payment_micros)[bought].any()):
         return Promise("LDP", False, "the payment shows the coin: no epsilon holds")
-    # FairQuery and the paper's prices take every domain for one of two values.
-    priced_size = 2 if terms.priced_as_binary or not terms.clearing_facts.by_contract else offers.domain.size
-    stated = epsilon(offers.q, priced_size)
-    worst = int(np.argmax(offers.epsilon - stated))
-    if offers.epsilon[worst] > stated[worst] * (1.0 + 1e-9):
-        return Promise("LDP", False, f"epsilon is {offers.epsilon[worst]:.2f} where {stated[worst]:.2f} is stated")
+    true = epsilon(offers.q, offers.domain.size)
+    worst = int(np.argmax(true - offers.epsilon))
+    if true[worst] > offers.epsilon[worst] * (1.0 + 1e-9):
+        return Promise("LDP", False, f"epsilon is {true[worst]:.2f} where {offers.epsilon[worst]:.2f} is stated")
     return Promise("LDP", True, f"epsilon at most {offers.epsilon.max():.2f}, whatever is paid")

@@ -20,7 +20,7 @@ KEPT = ("accepted", "largest", "mean", "every")
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """The choices in which the paper's text and its authors' release differ (section 8 of docs/theory).
+    """The choices in which the paper's text and its authors' release differ (docs/neural).
 
     ``sorted_bids``: the nets read each bid vector in ascending order. ``joint_path``: the payment integral runs along
     the straight line from the bid vector to the top of the range, all owners moving together, instead of each owner's

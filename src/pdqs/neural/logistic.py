@@ -1,7 +1,7 @@
 r"""The logistic curve q(x) = sigma(z(x)), z(x) = e - a x, and its payment integral in closed form.
 
 With k = 2 values and the paper's contract the load is w(z) = q eps(q) = sigma(z) softplus(z + ln 2), because
-eps = ln(1 + 2q/(1 - q)) = ln(1 + 2e^z). Its antiderivative in z is F of section 3 of docs/theory at u = sigma(z),
+eps = ln(1 + 2q/(1 - q)) = ln(1 + 2e^z). Its antiderivative in z, at u = sigma(z), is
 
 .. math:: F(u) = -\ln 2\,\ln(1-u) + \mathrm{Li}_2\!\left(\tfrac{1-u}{2}\right) + \tfrac12 \ln^2(1-u),
 

@@ -6,6 +6,7 @@ The paper's use its contract (`on-selection`), price every report as if it had t
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from pdqs.model.priors import Prior
@@ -38,10 +39,18 @@ def gpqm_linear(*, query: Query, budget: float, bid_range: tuple[float, float] =
 
 
 def gpqm_exponential(
-    *, query: Query, budget: float, c: float = 1.0, bid_range: tuple[float, float] = (0.0, 1.0)
+    *, query: Query, budget: float, c: float = 1.0, bid_range: tuple[float, float] = (0.0, 1.0), released: bool = False
 ) -> Terms:
-    """GPQM with q = e^(-c b). The paper draws c from U(0, 10) anew for every query."""
-    return _paper(query, budget, bid_range, Exponential(c), "greedy")
+    """GPQM with q = e^(-c b), c drawn from U(0, 10) anew for every query; ``released`` caps q at 0.99 as its code does.
+
+    >>> from pdqs.model.query import Count
+    >>> round(gpqm_exponential(query=Count(), budget=1.0, released=True).q_max, 6)
+    0.99
+    """
+    printed = _paper(query, budget, bid_range, Exponential(c), "greedy")
+    if not released:
+        return printed
+    return dataclasses.replace(printed, epsilon_max=cap_epsilon(0.99, query.question.domain.size))
 
 
 def gpqm_logarithmic(

@@ -1,4 +1,4 @@
-"""q = (1 - b')^2 while b < s: in the authors' released code, though not in the paper."""
+"""q = (1 - b')^2 while b < s: a steeper relative of linear. The authors' code has another, min(0.99, 1 - b'^2)."""
 
 from __future__ import annotations
 
