@@ -57,7 +57,7 @@ def test_the_coverage_test_would_notice_intervals_a_tenth_too_short() -> None:
     [
         (pdqs.presets.robust(query=pdqs.Count(), budget=100.0), ones(0.3), np.sum),
         (pdqs.presets.sound(query=pdqs.Mean(POINTS), budget=150.0), points, np.mean),
-        (pdqs.presets.robust(query=pdqs.Mean(POINTS), budget=150.0), points, np.mean),
+        (pdqs.presets.robust(query=pdqs.Mean(POINTS), budget=600.0), points, np.mean),
         (
             pdqs.presets.sound(query=pdqs.Count(), budget=1500.0),
             ones(0.3),

@@ -32,8 +32,8 @@ class Laplace:
     with phi the virtual price of the prior. h is S-shaped: nothing is bought, or at least eps* = sqrt(8) (or the cap,
     where that is lower). The report itself is k-ary randomised response at that eps.
 
-    >>> Laplace().q(np.array([0.01, 0.05, 0.3]), 1.0).round(3).tolist()
-    [0.964, 0.928, 0.0]
+    >>> Laplace().q(np.array([0.01, 0.06, 0.3]), 1.0).round(3).tolist()
+    [0.964, 0.957, 0.0]
     """
 
     prior: Prior | None = None
