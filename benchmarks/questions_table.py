@@ -133,7 +133,7 @@ PARTS: dict[str, Callable[[tuple, int, np.random.Generator], Row]] = {
 
 
 def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
-    """The chosen parts of the table."""
+    """The chosen parts of the table, each in a shuffled order, so that a stopped run is a fair sample."""
     axes: dict[str, tuple] = {
         "means": (arguments.sizes, arguments.caps),
         "histograms": (arguments.sizes, arguments.caps),
@@ -148,7 +148,8 @@ def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
         ),
     }
     for part in arguments.parts:
-        yield from (Cell(part, settings) for settings in itertools.product(*axes[part]))
+        whole = [Cell(part, settings) for settings in itertools.product(*axes[part])]
+        yield from sorted(whole, key=lambda cell: zlib.crc32(cell.name.encode()))
 
 
 def run(arguments: argparse.Namespace) -> list[Row]:
@@ -181,7 +182,7 @@ def line_of(row: Row) -> str:
 
 def summarise(rows: list[Row]) -> list[str]:
     """What the targets are about: worst ratios, geometric means and the least coverage."""
-    lines = [line_of(row) for row in rows]
+    lines = [line_of(row) for row in sorted(rows, key=lambda row: str(row["cell"]))]
     for cap in (1.0, 4.0):
         some = [row for row in rows if str(row["cell"]).startswith("medians/") and str(row["cell"]).endswith(f"/{cap}")]
         gain = [float(row["value"]) / float(row["staged"]) for row in some if float(row["staged"]) > 0]
