@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import TypeVar, final
 
 import numpy as np
 from rich.console import Console
@@ -191,11 +191,11 @@ def plan_data(plan: Plan, curve: PlanCurve, alpha: float | None) -> dict[str, ob
     }
 
 
-def records(table: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def records(table: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
     """Columns as a list of rows, for JSON; money as a number.
 
     >>> records({"owner": ["a", "b"], "payment": ["0.500000", "0.000000"]})
     [{'owner': 'a', 'payment': 0.5}, {'owner': 'b', 'payment': 0.0}]
     """
-    held = {name: [float(c) for c in cells] if name in MONEY_COLUMNS else cells for name, cells in table.items()}
+    held = {name: [float(str(c)) for c in cells] if name in MONEY_COLUMNS else cells for name, cells in table.items()}
     return [dict(zip(held, row, strict=True)) for row in zip(*held.values(), strict=True)]

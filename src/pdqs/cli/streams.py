@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from pdqs.model.errors import FileError, MissingExtraError
 from pdqs.rounds.terms import Terms
 
 if TYPE_CHECKING:
+    from pdqs.cli.options import TermsOptions
     from pdqs.scale import Run, Totals
 
 Cluster = Annotated[
@@ -109,7 +110,7 @@ def trade_stream(
 
 
 def answer_stream(
-    offers: str, reports: str, options: Any, out: Path | None, cluster: str | None, level: float, as_json: bool
+    offers: str, reports: str, options: TermsOptions, out: Path | None, cluster: str | None, level: float, as_json: bool
 ) -> None:
     """pdqs answer over two streams, row beside row; the budget is what the offers come to, unless one is given."""
     from pdqs.cli.output import answer_data, console_output, terms_data

@@ -7,9 +7,8 @@ the bids, or refused; and the same for reports and settling.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select, update
+from sqlalchemy import Connection, Executable, Table, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
@@ -17,6 +16,7 @@ from pdqs.market.context import Market, Promise
 from pdqs.market.receipts import signed
 from pdqs.market.round_terms import receipt_key_of
 from pdqs.market.store.schema import bids, offers, reports, rounds, users
+from pdqs.market.store.sql import Found
 from pdqs.market.views import plan_of
 from pdqs.model.money import exact_money
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt
@@ -76,7 +76,7 @@ def bid_receipt(market: Market, round_id: str, bid_micros: int, placed_at_ms: in
     return signed(market, promise.receipt_key, plain)
 
 
-def report_receipt(market: Market, kept: Any, payment_micros: int) -> ReportReceipt:
+def report_receipt(market: Market, kept: Found, payment_micros: int) -> ReportReceipt:
     """The market's word that it has a report and what it will pay, signed; from a row of reports."""
     promise = promise_of(market, kept.round_id)
     plain = ReportReceipt(
@@ -96,12 +96,14 @@ def _reports_made(connection: Connection, actor: User) -> int:
     return int(connection.scalar(mine) or 0)
 
 
-def _keep_report(connection: Connection, actor: User, round_id: str, report: Report, now: int, *, ordinal: int) -> Any:
+def _keep_report(
+    connection: Connection, actor: User, round_id: str, report: Report, now: int, *, ordinal: int
+) -> Found:
     """Keep a report and count it; the row as it was kept."""
     fresh = {"round_id": round_id, "owner_id": actor.user_id, "code": report.code, "received_at_ms": now}
     connection.execute(reports.insert().values(**fresh, ordinal=ordinal))
     connection.execute(update(users).where(users.c.user_id == actor.user_id).values(reports_made=ordinal))
-    return _own(connection, reports, round_id, actor)
+    return connection.execute(_mine(reports, round_id, actor)).one()
 
 
 def promise_of(market: Market, round_id: str) -> Promise:
@@ -146,10 +148,10 @@ def _keep_if_open(connection: Connection, fresh: dict[str, object]) -> bool:
 
 
 @cache
-def _keep_statement(dialect: str) -> Any:
+def _keep_statement(dialect: str) -> Executable:
     columns = {"round": bids.c.round_id, "owner": bids.c.owner_id, "bid": bids.c.bid_micros, "now": bids.c.placed_at_ms}
     given = {name: bindparam(name, type_=column.type) for name, column in columns.items()}
-    taking: Select[Any] = select(*given.values()).where(
+    taking = select(*given.values()).where(
         rounds.c.round_id == given["round"], rounds.c.state == "open", rounds.c.bids_close_at_ms > given["now"]
     )
     insert = sqlite.insert(bids) if dialect == "sqlite" else postgresql.insert(bids)
@@ -157,7 +159,7 @@ def _keep_statement(dialect: str) -> Any:
     return rows.on_conflict_do_nothing().returning(bids.c.round_id)
 
 
-def _refuse_report(row: Any, report: Report, now: int) -> None:
+def _refuse_report(row: Found, report: Report, now: int) -> None:
     if row.state != "reporting" or now >= row.reports_close_at_ms:
         raise ConflictError(ProblemType.REPORTS_CLOSED, "reports in this round are closed")
     if report.terms_hash != row.terms_hash:
@@ -167,7 +169,7 @@ def _refuse_report(row: Any, report: Report, now: int) -> None:
         raise UnprocessableError(ProblemType.CODE_OUT_OF_RANGE, f"codes in this round lie from 0 to {size - 1}")
 
 
-def _round_for_owner(connection: Connection, round_id: str) -> Any:
+def _round_for_owner(connection: Connection, round_id: str) -> Found:
     """A round that owners can see, held so that it cannot be cleared or settled meanwhile."""
     row = connection.execute(_HELD, {"wanted": round_id}).one_or_none()
     if row is None or row.terms_hash is None:
@@ -189,6 +191,9 @@ _HELD = (
 )
 
 
-def _own(connection: Connection, table: Any, round_id: str, actor: User) -> Any:
-    mine = select(table).where(table.c.round_id == round_id, table.c.owner_id == actor.user_id)
-    return connection.execute(mine).one_or_none()
+def _own(connection: Connection, table: Table, round_id: str, actor: User) -> Found | None:
+    return connection.execute(_mine(table, round_id, actor)).one_or_none()
+
+
+def _mine(table: Table, round_id: str, actor: User) -> Executable:
+    return select(table).where(table.c.round_id == round_id, table.c.owner_id == actor.user_id)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, Select, and_, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, and_, or_, select
 
 from pdqs import __version__
 from pdqs.market import access, ledger
@@ -134,7 +134,7 @@ def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
 
 def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
     """The owner's own bid."""
-    row = _own(market, actor, round_id, select(bids), bids.c, "bid")
+    row = _own(market, actor, round_id, select(bids), bids, "bid")
     return bid_receipt(market, round_id, row.bid_micros, row.placed_at_ms)
 
 
@@ -143,14 +143,14 @@ def offer(market: Market, actor: User, round_id: str) -> Offer:
     listed = select(offers, rounds.c.terms_hash, rounds.c.plan, rounds.c.reports_close_at_ms).join(
         rounds, rounds.c.round_id == offers.c.round_id
     )
-    return offer_message(_own(market, actor, round_id, listed, offers.c, "offer"), market.clock())
+    return offer_message(_own(market, actor, round_id, listed, offers, "offer"), market.clock())
 
 
 def report(market: Market, actor: User, round_id: str) -> ReportReceipt:
     """The owner's own report."""
     theirs = and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id)
     listed = select(reports, offers.c.payment_micros).join(offers, theirs)
-    row = _own(market, actor, round_id, listed, reports.c, "report")
+    row = _own(market, actor, round_id, listed, reports, "report")
     return report_receipt(market, row, row.payment_micros)
 
 
@@ -236,12 +236,12 @@ def _own(
     actor: User,
     round_id: str,
     listed: Select[object],
-    columns: Any,
+    table: Table,
     what: Literal["bid", "offer", "report"],
-) -> Any:
+) -> Found:
     """The caller's own row in a round; the same answer whether there is none or the round is not there."""
     access.require(actor, "owner")
-    mine = listed.where(columns.round_id == round_id, columns.owner_id == actor.user_id)
+    mine = listed.where(table.c.round_id == round_id, table.c.owner_id == actor.user_id)
     with market.store.read() as connection:
         row = connection.execute(mine).one_or_none()
     if row is None:
@@ -250,7 +250,12 @@ def _own(
 
 
 def _newest_first(
-    connection: Connection, listed: Select[Any], at: Any, identifier: Any, after: str | None, limit: int
+    connection: Connection,
+    listed: Select[object],
+    at: Column[int],
+    identifier: Column[str],
+    after: str | None,
+    limit: int,
 ) -> tuple[list[Found], str | None]:
     """One page of a list, and the cursor of the next: the time and id of the last row shown."""
     if after is not None:
@@ -262,7 +267,7 @@ def _newest_first(
     return rows[:limit], f"{getattr(last, at.name)}.{getattr(last, identifier.name)}"
 
 
-def _before(at: Any, identifier: Any, after: str) -> Any:
+def _before(at: Column[int], identifier: Column[str], after: str) -> ColumnElement[bool]:
     time, _, name = after.partition(".")
     if not time.isdigit() or len(time) > 15 or not name:
         raise UnprocessableError(ProblemType.BAD_CURSOR, "'after' must be the 'next' of the page before")

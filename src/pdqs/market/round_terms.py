@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TypedDict, final
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def frozen(round_id: str, plan: RoundPlan, bids_close_at_ms: int, receipt_key: s
 
     ``receipt_key`` is the public key that receipts of this round are signed with.
     """
-    promise: dict[str, Any] = {
+    promise: dict[str, object] = {
         "round": round_id,
         "attribute": plan.attribute,
         "bids_close_at_ms": bids_close_at_ms,
@@ -166,21 +166,38 @@ def outcome_of(
     return Outcome(answer=message, payment_micros=payments.micros)
 
 
-def _figures(reports: Reports, offers: Offers, terms: Terms) -> dict[str, Any]:
+class _Figures(TypedDict):
+    """What of an answer follows from the reports."""
+
+    labels: list[str]
+    values: list[float]
+    raw: list[float]
+    interval: list[list[float]]
+    information: float
+    warnings: list[str]
+
+
+def _figures(reports: Reports, offers: Offers, terms: Terms) -> _Figures:
     """The rows of the answer; none, and the reason as a warning, when the reports cannot give one."""
-    empty: dict[str, Any] = {"labels": [], "values": [], "raw": [], "interval": []}
+    empty = _Figures(labels=[], values=[], raw=[], interval=[], information=0.0, warnings=[])
     try:
         found = answer(reports, offers, terms, level=LEVEL)
     except EstimateError as fault:
-        return {**empty, "information": 0.0, "warnings": [str(fault)]}
+        return {**empty, "warnings": [str(fault)]}
     if found.value is None:
         return {**empty, "information": found.information, "warnings": list(found.warnings)}
     values = [float(x) for x in np.atleast_1d(found.value)]
     raw = [float(x) for x in np.atleast_1d(found.raw)]
     interval = [[float(low), float(high)] for low, high in np.reshape(found.interval, (-1, 2))]
     ensure(all(map(math.isfinite, [*values, *raw])), "an answer that is not a number")
-    rows: dict[str, Any] = {"labels": _labels(found, terms), "values": values, "raw": raw, "interval": interval}
-    return {**rows, "information": found.information, "warnings": list(found.warnings)}
+    return _Figures(
+        labels=_labels(found, terms),
+        values=values,
+        raw=raw,
+        interval=interval,
+        information=found.information,
+        warnings=list(found.warnings),
+    )
 
 
 def _labels(found: Answer, terms: Terms) -> list[str]:

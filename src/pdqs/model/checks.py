@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -33,16 +33,17 @@ def number(value: object, what: str, error: type[PdqsError] = TermsError) -> flo
     return plain
 
 
-def whole(value: Any, what: str, error: type[PdqsError] = TermsError) -> int:
+def whole(value: object, what: str, error: type[PdqsError] = TermsError) -> int:
     """A whole number as a plain int.
 
     >>> whole(np.int64(5), "size"), whole(1e4, "owners")
     (5, 10000)
     """
-    counts = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not counts and not (isinstance(value, float | np.floating) and float(value).is_integer()):
-        raise error(f"{what} must be a whole number, got {shown(value)}")
-    return int(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return int(value)
+    raise error(f"{what} must be a whole number, got {shown(value)}")
 
 
 def text(value: object, what: str, error: type[PdqsError] = TermsError) -> str:

@@ -6,11 +6,11 @@ machines. Two rows with one id get the same draws: ids must be distinct, as they
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from pdqs.model.arrays import Integers, Words
+from pdqs.model.arrays import Column, Integers, Words
 from pdqs.model.errors import InputError, RowError, ensure
 from pdqs.privacy.philox import Numbers, philox_words
 
@@ -71,7 +71,7 @@ def number_ids(ids: object, *, column: str = "owner") -> Numbers:
     import pyarrow as pa
     import pyarrow.types as kind
 
-    column_of_ids: Any = ids
+    column_of_ids: Column = ids
     if column_of_ids.null_count:
         row = int(np.argmax(np.asarray(column_of_ids.is_null())))
         raise RowError(row + 1, column, "the owner has no id")
@@ -85,7 +85,7 @@ def number_ids(ids: object, *, column: str = "owner") -> Numbers:
     raise InputError(f"column {column!r}: ids must be whole numbers, text or bytes, not {column_of_ids.type}")
 
 
-def _plain_ids(ids: Any, column: str) -> Numbers:
+def _plain_ids(ids: Column, column: str) -> Numbers:
     """The numbers of a list, an array or a data frame's column of ids, which need no arrow."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         return ids.astype(np.uint64)

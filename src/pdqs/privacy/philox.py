@@ -12,8 +12,6 @@ key at a time; this one takes an array of counters, because every owner has a co
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,7 +58,7 @@ def philox_of_keys(keys: Words, block: int) -> Words:
     return np.array(_mixed(numbers, block, keys.astype(np.uint64), np.uint64(0)), dtype=np.uint32)
 
 
-def _mixed(numbers: Numbers, block: int, k0: Any, k1: Any) -> list[Numbers]:
+def _mixed(numbers: Numbers, block: int, k0: Numbers | np.uint64, k1: Numbers | np.uint64) -> list[Numbers]:
     """Ten rounds on one batch. The 32-bit words are held in 64 bits, where a product fits."""
     x0, x1 = numbers & _MASK, numbers >> _HALF
     x2, x3 = np.full_like(numbers, block), np.zeros_like(numbers)
@@ -80,6 +78,6 @@ def _mixed(numbers: Numbers, block: int, k0: Any, k1: Any) -> list[Numbers]:
     return [x0, x1, x2, x3]
 
 
-def _xor(into: Numbers, *others: Any) -> None:
+def _xor(into: Numbers, *others: Numbers | np.uint64) -> None:
     for other in others:
         np.bitwise_xor(into, other, out=into)

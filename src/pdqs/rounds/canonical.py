@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -25,7 +25,7 @@ from pdqs.model.errors import PdqsError, TermsError
 from pdqs.model.query import BY_KIND, Query
 from pdqs.pricing import rules
 
-Kinds = Mapping[str, Any]
+Kinds = Mapping[str, Callable[..., object]]
 """Makers of values by the name that their form says they are."""
 
 PRIORS: Kinds = {prior.__name__: prior for prior in (priors.Uniform, priors.TruncatedNormal, priors.Fitted)}
@@ -49,8 +49,9 @@ def written(plain: Mapping[str, object]) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def plain_terms(terms: Any) -> dict[str, Any]:
+def plain_terms(terms: object) -> dict[str, object]:
     """Terms (a dataclass whose own numbers are plain already) as plain values."""
+    assert dataclasses.is_dataclass(terms)
     return {"is": type(terms).__name__} | {f.name: _plain_field(terms, f.name) for f in dataclasses.fields(terms)}
 
 
@@ -76,7 +77,7 @@ def plain_domain(domain: Domain) -> dict[str, object]:
     return {"is": domain.kind} | held | {"labels": list(domain.labels)}
 
 
-def plain_of(value: Any, what: str, error: type[PdqsError] = TermsError) -> Any:
+def plain_of(value: object, what: str, error: type[PdqsError] = TermsError) -> object:
     """A rule or prior, or part of one, as plain values; refused where a figure of it cannot be written.
 
     >>> plain_of(rules.Exponential(2), "rule")
@@ -94,7 +95,7 @@ def plain_of(value: Any, what: str, error: type[PdqsError] = TermsError) -> Any:
         return _plain_number(value, what, error)
     if isinstance(value, tuple):
         return [plain_of(item, what, error) for item in value]
-    if is_frozen(value):
+    if dataclasses.is_dataclass(value) and is_frozen(value):
         fields = (f.name for f in dataclasses.fields(value) if f.name != _PRIVATE)
         return _said(value) | {name: plain_of(getattr(value, name), f"{what}.{name}", error) for name in fields}
     if not isinstance(value, type) and isinstance(value, Digested):
@@ -131,7 +132,7 @@ def _said(value: object) -> dict[str, str]:
     return {"is": name} if ours else {"is": name, "class": f"{kind.__module__}.{kind.__qualname__}"}
 
 
-def read_fields(plain: Any, known: Collection[str], also: Kinds) -> dict[str, Any]:
+def read_fields(plain: object, known: Collection[str], also: Kinds) -> dict[str, Any]:
     """The fields of terms from plain JSON values: the canonical form, or less of it where the usual figures will do.
 
     ``known`` are the fields there are; ``also`` holds kinds of rules and priors beside the core's own.

@@ -7,8 +7,9 @@ The paper's use its contract (`on-selection`), price every report as if it had t
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TypedDict, Unpack
 
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, RuleName
 from pdqs.model.priors import Prior
 from pdqs.model.query import Query
 from pdqs.pricing.rules import Exponential, Linear, Logarithmic, Rule
@@ -16,6 +17,20 @@ from pdqs.privacy.loss import cap_epsilon
 from pdqs.rounds.terms import Terms
 
 PAPER_Q_MAX = 1.0 - 1e-6
+
+
+class Changes(TypedDict, total=False):
+    """What a preset of ours may be told to do otherwise: any field of the terms."""
+
+    bid_range: tuple[float, float]
+    rule: str | Rule
+    clearing: str
+    contract: str
+    epsilon_max: float
+    estimator: str
+    prior: Prior | None
+    scale: float | None
+    priced_as_binary: bool
 
 
 def _paper(query: Query, budget: float, bid_range: tuple[float, float], rule: str | Rule, clearing: str) -> Terms:
@@ -26,16 +41,16 @@ def _paper(query: Query, budget: float, bid_range: tuple[float, float], rule: st
         bid_range=bid_range,
         rule=rule,
         clearing=clearing,
-        contract="on-selection",
+        contract=ContractName.ON_SELECTION,
         epsilon_max=cap,
-        estimator="naive",
+        estimator=EstimatorName.NAIVE,
         priced_as_binary=True,
     )
 
 
 def gpqm_linear(*, query: Query, budget: float, bid_range: tuple[float, float] = (0.0, 1.0)) -> Terms:
     """GPQM with q = 1 - b."""
-    return _paper(query, budget, bid_range, Linear(), "greedy")
+    return _paper(query, budget, bid_range, Linear(), ClearingName.GREEDY)
 
 
 def gpqm_exponential(
@@ -47,7 +62,7 @@ def gpqm_exponential(
     >>> round(gpqm_exponential(query=Count(), budget=1.0, released=True).q_max, 6)
     0.99
     """
-    printed = _paper(query, budget, bid_range, Exponential(c), "greedy")
+    printed = _paper(query, budget, bid_range, Exponential(c), ClearingName.GREEDY)
     if not released:
         return printed
     return dataclasses.replace(printed, epsilon_max=cap_epsilon(0.99, query.question.domain.size))
@@ -58,12 +73,12 @@ def gpqm_logarithmic(
 ) -> Terms:
     """GPQM with q = -ln(c b), c drawn as for exp; ``released`` clips q to [0.1, 0.9] as its authors' code does."""
     rule = Logarithmic(c, 0.1, 0.9) if released else Logarithmic(c, 0.0, PAPER_Q_MAX)
-    return _paper(query, budget, bid_range, rule, "greedy")
+    return _paper(query, budget, bid_range, rule, ClearingName.GREEDY)
 
 
 def npqm(*, query: Query, budget: float, rule: Rule, bid_range: tuple[float, float] = (0.0, 1.0)) -> Terms:
     """NPQM as printed: a learned rule (see :mod:`pdqs.neural`) on whatever bids come, with no cut."""
-    return _paper(query, budget, bid_range, rule, "open")
+    return _paper(query, budget, bid_range, rule, ClearingName.OPEN)
 
 
 def fairquery(*, query: Query, budget: float, bid_range: tuple[float, float] = (0.0, 1.0)) -> Terms:
@@ -72,11 +87,11 @@ def fairquery(*, query: Query, budget: float, bid_range: tuple[float, float] = (
         query=query,
         budget=budget,
         bid_range=bid_range,
-        rule="step",
-        clearing="fairquery",
-        contract="on-report",
+        rule=RuleName.STEP,
+        clearing=ClearingName.FAIRQUERY,
+        contract=ContractName.ON_REPORT,
         epsilon_max=cap_epsilon(PAPER_Q_MAX, query.question.domain.size),
-        estimator="naive",
+        estimator=EstimatorName.NAIVE,
     )
 
 
@@ -88,11 +103,11 @@ def single_minded(
         query=query,
         budget=budget,
         bid_range=bid_range,
-        rule="step",
-        clearing="single-minded",
-        contract="on-report",
+        rule=RuleName.STEP,
+        clearing=ClearingName.SINGLE_MINDED,
+        contract=ContractName.ON_REPORT,
         epsilon_max=epsilon,
-        estimator="weighted",
+        estimator=EstimatorName.WEIGHTED,
     )
 
 
@@ -104,33 +119,36 @@ def fallah_local(
         query=query,
         budget=budget,
         bid_range=bid_range,
-        rule="laplace",
-        clearing="fallah",
-        contract="on-report",
+        rule=RuleName.LAPLACE,
+        clearing=ClearingName.FALLAH,
+        contract=ContractName.ON_REPORT,
         epsilon_max=4.0,
-        estimator="weighted",
+        estimator=EstimatorName.WEIGHTED,
         prior=prior,
     )
 
 
-def honest(*, query: Query, budget: float, **more: Any) -> Terms:
+def honest(*, query: Query, budget: float, **more: Unpack[Changes]) -> Terms:
     """The default, by name: a lottery on the ladder, paid for the report, unbiased estimate, eps at most 2.
 
     Its interval holds whatever prices say about answers (section 9 of docs/theory).
     """
-    return Terms(**{**_HONEST, **more}, query=query, budget=budget)
+    fields: Changes = {**_HONEST, **more}
+    return Terms(query=query, budget=budget, **fields)
 
 
-def sound(*, query: Query, budget: float, **more: Any) -> Terms:
+def sound(*, query: Query, budget: float, **more: Unpack[Changes]) -> Terms:
     """Sharper, and right only if prices say nothing about answers: optimal rule, weighted estimate, eps at most 4."""
-    return Terms(**{**_SOUND, **more}, query=query, budget=budget)
+    fields: Changes = {**_SOUND, **more}
+    return Terms(query=query, budget=budget, **fields)
 
 
-def robust(*, query: Query, budget: float, **more: Any) -> Terms:
+def robust(*, query: Query, budget: float, **more: Unpack[Changes]) -> Terms:
     """A little from everyone, right whatever the bids say, and wide: what the lottery of `honest` improves on."""
-    return Terms(**{**_SOUND, "rule": "robust", "estimator": "unbiased", **more}, query=query, budget=budget)
+    fields: Changes = {**_SOUND, "rule": RuleName.ROBUST, "estimator": EstimatorName.UNBIASED, **more}
+    return Terms(query=query, budget=budget, **fields)
 
 
-_ON_REPORT = {"clearing": "ladder", "contract": "on-report"}
-_HONEST: dict[str, Any] = {**_ON_REPORT, "rule": "lottery", "estimator": "unbiased", "epsilon_max": 2.0}
-_SOUND: dict[str, Any] = {**_ON_REPORT, "rule": "optimal", "estimator": "weighted", "epsilon_max": 4.0}
+_ON_REPORT: Changes = {"clearing": ClearingName.LADDER, "contract": ContractName.ON_REPORT}
+_HONEST: Changes = {**_ON_REPORT, "rule": RuleName.LOTTERY, "estimator": EstimatorName.UNBIASED, "epsilon_max": 2.0}
+_SOUND: Changes = {**_ON_REPORT, "rule": RuleName.OPTIMAL, "estimator": EstimatorName.WEIGHTED, "epsilon_max": 4.0}

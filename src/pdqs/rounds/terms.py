@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -212,7 +212,7 @@ class Terms:
         return written(plain_terms(self))
 
     @staticmethod
-    def read(form: str | dict[str, Any], also: Kinds = MappingProxyType({})) -> Terms:
+    def read(form: str | dict[str, object], also: Kinds = MappingProxyType({})) -> Terms:
         """Terms from their canonical form, as text or as the object it holds; what is left out is as usual.
 
         ``also`` holds kinds of rules and priors that are not the core's own, such as ``pdqs.neural.KINDS``.

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from types import ModuleType
+from typing import final
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Table:
     """Columns by name, all of one length. Cells of a CSV are text; those of Parquet are what they were written as."""
 
     path: Path
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Sequence[object]]
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -58,7 +59,7 @@ class Table:
         return [None if cell is None else _as_held(cell, domain) for cell in self.columns[name]]
 
 
-def _as_held(cell: Any, domain: Domain) -> Any:
+def _as_held(cell: object, domain: Domain) -> object:
     """A cell as the domain spells it: the labels of categories are text; True and False are answers too."""
     if not domain.ordered:
         return str(cell)
@@ -134,7 +135,7 @@ def _read_text(path: Path) -> str:
         raise FileError(f"{path}: line {line} is not UTF-8 (byte 0x{raw[fault.start]:02x}); save it as UTF-8") from None
 
 
-def _read_parquet(path: Path) -> dict[str, Sequence[Any]]:
+def _read_parquet(path: Path) -> dict[str, Sequence[object]]:
     parquet, arrow = _parquet(path)
     try:
         with path.open("rb") as source:
@@ -146,7 +147,7 @@ def _read_parquet(path: Path) -> dict[str, Sequence[Any]]:
     return {name: table.column(name).to_pylist() for name in table.column_names}
 
 
-def _parquet(path: Path) -> tuple[Any, Any]:
+def _parquet(path: Path) -> tuple[ModuleType, ModuleType]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -168,7 +169,7 @@ def _refuse_columns(names: Sequence[str], required: Sequence[str], optional: Seq
             raise InputError(f"no column {name!r}: {expected}")
 
 
-def _cells(cells: Sequence[Any], name: str, may_be_missing: bool) -> Sequence[Any]:
+def _cells(cells: Sequence[object], name: str, may_be_missing: bool) -> Sequence[object]:
     if may_be_missing:  # NaN is how data frames write a number that is not there
         return [None if cell is None or cell == "" or cell != cell else cell for cell in cells]
     for row, cell in enumerate(cells, start=1):
@@ -199,7 +200,7 @@ def amounts(micros: Integers) -> list[str]:
     return [money_text(each, 6, separator="") for each in micros.tolist()]
 
 
-def write_table(path: Path, table: Mapping[str, Sequence[Any]]) -> None:
+def write_table(path: Path, table: Mapping[str, Sequence[object]]) -> None:
     """Columns to a CSV or Parquet file, whole or not at all."""
     if refuse_unknown_kind(path) == ".csv":
         text = io.StringIO(newline="")

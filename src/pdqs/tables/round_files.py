@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ def read_terms(path: Path, also: Kinds) -> Terms:
         raise TermsError(f"{path}: {fault}") from None
 
 
-def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[Any]]:
+def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[object]]:
     """The columns of an offers file; money as decimal text, so that it is exact."""
     return {
         "owner": owners,
@@ -51,7 +50,7 @@ def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[A
     }
 
 
-def trade_columns(owners: Sequence[str], trade: Trade) -> dict[str, Sequence[Any]]:
+def trade_columns(owners: Sequence[str], trade: Trade) -> dict[str, Sequence[object]]:
     """The columns of a whole round: each offer, the report that came of it, and what was paid."""
     return {
         **offer_columns(owners, trade.offers),
@@ -60,7 +59,7 @@ def trade_columns(owners: Sequence[str], trade: Trade) -> dict[str, Sequence[Any
     }
 
 
-def _reported(reports: Reports) -> Iterator[tuple[Any, bool]]:
+def _reported(reports: Reports) -> Iterator[tuple[object, bool]]:
     """Each owner's report and whether there is one: a cell without one stays empty."""
     return zip(reports.values.tolist(), reports.arrived.tolist(), strict=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 BUDGET_EACH = 0.1
 """The budget for each owner when none is given, in units of the dearest bid."""
+
+
+class _Given(TypedDict):
+    """What an audit is told beside the terms."""
+
+    owners: int
+    seed: int
+    effort: str
 
 
 @with_terms
@@ -43,7 +51,7 @@ def run(
     if everything and certificate is not None:
         raise TermsError("a certificate is for one mechanism: name it instead of --all")
     _check_target(certificate)
-    given = {"owners": owners, "seed": seed, "effort": effort}
+    given = _Given(owners=owners, seed=seed, effort=effort)
     to = console_output(as_json)
     if everything:
         kept = _compare(to, options, given)
@@ -54,7 +62,7 @@ def run(
         raise typer.Exit(1)
 
 
-def _one(to: Output, what: str, options: TermsOptions, given: dict[str, Any], certificate: Path | None) -> bool:
+def _one(to: Output, what: str, options: TermsOptions, given: _Given, certificate: Path | None) -> bool:
     from pdqs.auditing import audit
     from pdqs.tables.files import write_text
 
@@ -70,7 +78,7 @@ def _one(to: Output, what: str, options: TermsOptions, given: dict[str, Any], ce
     return report.kept
 
 
-def _compare(to: Output, options: TermsOptions, given: dict[str, Any]) -> bool:
+def _compare(to: Output, options: TermsOptions, given: _Given) -> bool:
     """Every preset, two at a time: each is its own process's work, so two cores take half the time."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -82,7 +90,7 @@ def _compare(to: Output, options: TermsOptions, given: dict[str, Any]) -> bool:
     sound = dict(subjects)["sound"]
     subjects.insert(2, ("linear by the ladder", dataclasses.replace(sound, rule="linear")))
     subjects.insert(3, ("sound, paid on selection", dataclasses.replace(sound, contract="on-selection")))
-    work = [(name, terms, {**given, "command": _command("--all", options, given)}) for name, terms in subjects]
+    work = [(name, terms, _command("--all", options, given), given) for name, terms in subjects]
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         reports = to.progress(pool.map(_audited, work), len(work), "auditing")
     head, rows = comparison_rows(reports)
@@ -92,11 +100,11 @@ def _compare(to: Output, options: TermsOptions, given: dict[str, Any]) -> bool:
     return all(each.kept for each in reports)
 
 
-def _audited(work: tuple[str, Terms, dict[str, Any]]) -> AuditReport:
+def _audited(work: tuple[str, Terms, str, _Given]) -> AuditReport:
     from pdqs.auditing import audit
 
-    name, terms, given = work
-    return audit(terms, name=name, **given)
+    name, terms, command, given = work
+    return audit(terms, name=name, command=command, **given)
 
 
 def _subject(what: str, options: TermsOptions, owners: int) -> tuple[str, Terms]:
@@ -146,7 +154,7 @@ def _npqm(options: TermsOptions, owners: int, budget: float) -> tuple[str, Terms
     return name, presets.npqm(query=query, budget=chosen, rule=rule, bid_range=bid_range)
 
 
-def _command(what: str, options: TermsOptions, given: dict[str, object]) -> str:
+def _command(what: str, options: TermsOptions, given: _Given) -> str:
     """What to type to see it again."""
     said = {f.name: getattr(options, f.name) for f in dataclasses.fields(options)}
     usual = {f.name: f.default for f in dataclasses.fields(options)}

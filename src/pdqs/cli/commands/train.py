@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +14,7 @@ from pdqs.cli.shared_options import Json, Picture
 if TYPE_CHECKING:
     from pdqs.cli.output import Output
     from pdqs.model.arrays import Floats
+    from pdqs.pricing.rules import Rule
 
 FORMS = ("sound", "printed", "released", "mended")
 
@@ -89,7 +92,7 @@ def _sound(
             bids, config, progress=lambda now: show(now.step, f"gained {now.gained.mean():.4f} an owner")
         )
 
-    def offers(chosen: Any) -> pdqs.Offers:
+    def offers(chosen: str | Rule) -> pdqs.Offers:
         budget = 0.3 * high * bids.size
         terms = pdqs.presets.sound(
             query=pdqs.Count(), budget=budget, bid_range=config.bid_range, rule=chosen, contract=config.contract
@@ -115,7 +118,7 @@ def _npqm(
     out: Path,
     picture: Path | None,
     to: Output,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     import numpy as np
 
     import pdqs
@@ -178,7 +181,7 @@ def _saved(state: Path | None, resume: bool) -> object:
     return neural.Saved(config=config, bids=bids, state=arrays, trace=trace)
 
 
-def _bar(to: Output, steps: int) -> Any:
+def _bar(to: Output, steps: int) -> AbstractContextManager[Callable[[int, str], None]]:
     """A progress bar with live figures on standard error, for people at a terminal."""
     import sys
     from contextlib import contextmanager
@@ -187,7 +190,7 @@ def _bar(to: Output, steps: int) -> Any:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     @contextmanager
-    def shown() -> Any:
+    def shown() -> Iterator[Callable[[int, str], None]]:
         columns = (TextColumn("training"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
         quiet = to.as_json or not sys.stderr.isatty()
         with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bar:

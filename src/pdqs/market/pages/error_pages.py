@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -18,7 +17,7 @@ from pdqs.protocol.problems import MarketError
 class PageRoute(APIRoute):
     """A route whose errors are pages too, in the same words as the API's."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
         handler = super().get_route_handler()
 
         async def handled(request: Request) -> Response:

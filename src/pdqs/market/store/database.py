@@ -6,11 +6,12 @@ time in this process, so that waiting is fair; PostgreSQL keeps its own order, w
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
@@ -95,7 +96,7 @@ def _make_careful(engine: Engine) -> None:
     """SQLite as we want it: transactions begun by us, durable commits, foreign keys kept."""
 
     @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: Any) -> None:
+    def connected(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # the driver begins no transaction of its own
         for pragma in (
             f"busy_timeout={_BUSY_SECONDS * 1000}",

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Executable, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
 Row = dict[str, object]
@@ -40,7 +40,7 @@ def insert_many(connection: Connection, table: Table, rows: Sequence[Row]) -> No
 
 
 @cache
-def _insert_telling(dialect: str, table: Table) -> Any:
+def _insert_telling(dialect: str, table: Table) -> Executable:
     """An insert that gives the key back when it was new; made once for each table, for bids come by the thousand."""
     key = next(iter(table.primary_key.columns))
     insert = sqlite.insert if dialect == "sqlite" else postgresql.insert

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast, final, runtime_checkable
+from typing import Protocol, TypeVar, cast, final, runtime_checkable
 
 import numpy as np
 
@@ -114,16 +114,17 @@ def with_prior(rule: AnyRule, prior: Prior | None) -> AnyRule:
     return replaced(rule, prior=prior) if has_field(rule, "prior") and prior_of(rule) is None else rule
 
 
-def has_field(rule: Rule, name: str) -> bool:
+def has_field(rule: object, name: str) -> bool:
     """Whether a rule is a dataclass with this field, as ours are."""
-    anything: Any = rule
-    return dataclasses.is_dataclass(anything) and any(field.name == name for field in dataclasses.fields(anything))
+    return dataclasses.is_dataclass(rule) and any(field.name == name for field in dataclasses.fields(rule))
 
 
 def replaced(rule: AnyRule, **changes: object) -> AnyRule:
     """The rule with some fields changed."""
-    anything: Any = rule
-    return cast(AnyRule, dataclasses.replace(anything, **changes))
+    held: object = rule
+    assert dataclasses.is_dataclass(held)  # it has the fields that are to change
+    assert not isinstance(held, type)
+    return cast(AnyRule, dataclasses.replace(held, **changes))
 
 
 def name_of(rule: Rule) -> str:
