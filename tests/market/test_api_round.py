@@ -16,6 +16,7 @@ from pdqs.market.round_steps import first_operator
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
+from pdqs.owner.visit import Visit
 from pdqs.protocol.problems import ConflictError, UnauthorizedError
 
 
@@ -47,29 +48,33 @@ def test_a_round_over_http_ends_with_an_answer_and_balances_that_add_up(
         for i in range(12):
             with OwnerClient(address) as stranger:
                 token = stranger.redeem(operator.invite("owner", f"owner {i}").code)
-            owners.append((OwnerClient(address, token), Device(market=address, ledger=Ledger(tmp_path / f"{i}.db"))))
-        for i, (client, device) in enumerate(owners):
-            (notice,) = client.notices()
-            client.send_bid(found.round_id, device.bid(notice, 30_000 * i).body)
+            device = Device(market=address, ledger=Ledger(tmp_path / f"{i}.db"))
+            owners.append(Visit(device=device, client=OwnerClient(address, token), clock=clock))
+        for i, owner in enumerate(owners):
+            (notice,) = owner.client.notices()
+            owner.bid(notice.round_id, 30_000 * i)
         clock.advance(60)
         cleared = consumer.clear(found.round_id)
         earned = 0
-        for i, (client, device) in enumerate(owners):
-            review = device.review(client.notice(found.round_id), client.offer(found.round_id))
+        for i, owner in enumerate(owners):
+            review = owner.review(found.round_id)
             if review.offer.q_numerator:
-                receipt = client.send_report(found.round_id, device.report(review, i % 2, now_ms=clock()).body)
-                earned += receipt.payment_micros
+                earned += owner.send(owner.draw(review, i % 2, agreed=review.asks)).payment_micros
         settled = consumer.settle(found.round_id)
         answer = consumer.answer(found.round_id)
         assert (settled.state, settled.reports) == ("settled", cleared.offers)
         assert settled.paid_micros == earned == cleared.committed_micros <= found.plan.budget_micros
         assert consumer.me().balance_micros == 30_000_000 - earned
-        assert sum(client.account().balance_micros for client, _ in owners) == earned
+        assert sum(owner.client.account().balance_micros for owner in owners) == earned
         assert operator.trial_balance().balanced
         assert answer.interval[0][0] <= answer.values[0] <= answer.interval[0][1]
-    for client, device in owners:
-        client.close()
-        device.ledger.close()
+        for owner in owners:
+            owner.settle_up(owner.client.notice(found.round_id))
+        made = [owner.stored(found.round_id) for owner in owners]
+        assert {report.facts for report in made if report} == {"drawn, sent, accepted, paid"}
+    for owner in owners:
+        owner.client.close()
+        owner.device.ledger.close()
 
 
 def test_a_code_works_once_and_a_new_token_voids_the_old(operator: MarketClient) -> None:

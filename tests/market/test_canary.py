@@ -25,6 +25,7 @@ from pdqs.market.http.serving import served
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
+from pdqs.owner.visit import Visit
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import QueryMessage
 from pdqs.protocol.problems import MarketError
@@ -94,15 +95,16 @@ def _reported(town: Town, client: OwnerClient, tmp_path: Path, value: int) -> No
         budget_micros=90_000_000,
     )
     device = Device(market="m", ledger=Ledger(tmp_path / "device.sqlite"), entropy=Words())
+    visit = Visit(device=device, client=client, clock=town.clock)
     device.ledger.set_cap("income", 20 * 10**9)
-    client.send_bid(found.round_id, device.bid(client.notice(found.round_id), 1000).body)
+    visit.bid(found.round_id, 1000)
     for place, owner in enumerate(town.owners[1:]):
         town.bid(owner, found, 1000 * place)
     town.clock.advance(60)
     round_steps.clear_round(town.market, town.consumer, found.round_id)
-    review = device.review(client.notice(found.round_id), client.offer(found.round_id))
+    review = visit.review(found.round_id)
     assert review.offer.q_numerator > 2**31
-    client.send_report(found.round_id, device.report(review, value, now_ms=town.clock()).body)
+    visit.send(visit.draw(review, value, agreed=review.asks))
     town.clock.advance(60)
     round_steps.settle_round(town.market, town.consumer, found.round_id)
     assert reads.report(town.market, town.owners[0], found.round_id).code == 7

@@ -10,8 +10,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import pdqs
 from pdqs.model.query import Query
+from pdqs.owner.account import StoredReport
 from pdqs.owner.price import least_payment_micros
-from pdqs.protocol.device_messages import DomainMessage, Offer, Question, RoundNotice
+from pdqs.protocol.device_messages import Bid, BidReceipt, DomainMessage, Offer, Question, ReportReceipt, RoundNotice
+from pdqs.protocol.receipts import sign
 
 ROUND = "rnd_" + "a1" * 12
 CLOSES = 1_800_000_000_000
@@ -64,3 +66,38 @@ def offer(for_round: RoundNotice, *, bid_micros: int, q_numerator: int = 2**31, 
         now_ms=CLOSES + 1000,
     )
     return honest.model_copy(update=changes)
+
+
+def bid_fields(for_round: RoundNotice, bid_micros: int, market: str) -> dict[str, Any]:
+    """A bid as the device would have stored it."""
+    body = Bid(terms_hash=for_round.terms_hash, bid_micros=bid_micros).model_dump_json()
+    return {
+        "market": market,
+        "round_id": for_round.round_id,
+        "bid_micros": bid_micros,
+        "terms_hash": for_round.terms_hash,
+        "question": for_round.question.model_dump_json(),
+        "terms": for_round.terms,
+        "body": body,
+    }
+
+
+def bid_receipt(for_round: RoundNotice, bid_micros: int, **changes: Any) -> BidReceipt:
+    """The market's signed word that it has a bid; ``changes`` are made before it signs."""
+    plain = BidReceipt(
+        round_id=for_round.round_id, terms_hash=for_round.terms_hash, bid_micros=bid_micros, placed_at_ms=CLOSES - 1
+    )
+    return sign(KEY, plain.model_copy(update=changes))
+
+
+def report_receipt(made: StoredReport, **changes: Any) -> ReportReceipt:
+    """The market's signed word that it has a report."""
+    plain = ReportReceipt(
+        round_id=made.round_id,
+        terms_hash=made.terms_hash,
+        code=json.loads(made.body)["code"],
+        received_at_ms=CLOSES + 2000,
+        payment_micros=made.payment_micros,
+        ordinal=1,
+    )
+    return sign(KEY, plain.model_copy(update=changes))

@@ -14,7 +14,7 @@ from pdqs.owner.review import Device
 from pdqs.protocol.problems import ConflictError, MarketError
 from pdqs.protocol.transport import ATTEMPTS
 
-from .rounds import ROUND, notice, offer
+from .rounds import ROUND, bid_fields, notice, offer
 
 RECEIPT = {"round_id": ROUND, "terms_hash": "0" * 64, "code": 1, "received_at_ms": 5, "payment_micros": 7, "ordinal": 1}
 
@@ -41,7 +41,7 @@ def test_a_report_is_sent_again_with_the_same_bytes_until_the_market_answers() -
 
 def test_a_report_that_could_not_be_sent_is_stored_and_goes_out_unchanged_later(tmp_path: Path) -> None:
     about, ledger, sent = notice(), Ledger(tmp_path / "device.sqlite"), []
-    ledger.keep_bid("m", ROUND, 0, b"{}")
+    ledger.keep_bid(bid_fields(about, 0, "m"))
     device = Device(market="m", ledger=ledger)
     review = device.review(about, offer(about, bid_micros=0))
 
@@ -52,18 +52,18 @@ def test_a_report_that_could_not_be_sent_is_stored_and_goes_out_unchanged_later(
         sent.append(request.content)
         return httpx.Response(200, json=RECEIPT)
 
-    stored = device.report(review, 1, now_ms=1)
+    stored = device.report(review, 1, fresh=review.offer, now_ms=1, agreed=review.asks)
     with client(down) as market, pytest.raises(MarketError, match="cannot be reached"):
-        market.send_report(ROUND, stored.body)
+        market.send_report(ROUND, stored.body.encode())
     ledger.close()
     reopened = Ledger(tmp_path / "device.sqlite")
-    kept = reopened.report("m", ROUND)
+    kept = reopened.account().report("m", ROUND)
     assert kept is not None
-    assert not kept.acknowledged
+    assert kept.accepted_at_ms is None
     with client(up) as market:
-        market.send_report(ROUND, kept.body)
+        market.send_report(ROUND, kept.body.encode())
     reopened.close()
-    assert sent == [stored.body]
+    assert sent == [stored.body.encode()]
 
 
 def test_a_refusal_is_not_retried_and_is_told_in_the_markets_words() -> None:

@@ -67,7 +67,7 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
         assert "your bid of 0.125 stands" in run("bid", round_id, "0.2", code=2)
         site.clock.skip(3601)
         round_steps.clear_round(site.market, site.operator, round_id)
-        first = run("report", round_id, "--yes", typed=f"{VALUE}\n")
+        first = run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
         again = run("report", round_id)
         spent = run("privacy", "--cap", "income=2")
     received = reads.report(site.market, ann, round_id)
@@ -75,7 +75,7 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
     assert len(set(sent)) == 1
     assert json.loads(sent[0])["code"] == received.code
     assert "checked" in first
-    assert "drawn before; the same bytes" in again
+    assert "drawn before (drawn, sent, accepted); the same bytes" in again
     assert re.search(r"income +0\.0100 +2\.0000 +1\.9900", spent)
     kept = b"".join(p.read_bytes() for folder in ("market", "device") for p in (tmp_path / folder).iterdir())
     # Whole numbers standing alone; the device could leave its value by the luck of the die once in 10,000 runs.

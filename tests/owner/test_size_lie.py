@@ -17,7 +17,7 @@ from pdqs.owner.review import Device
 from pdqs.protocol.device_messages import DomainMessage, Question, RoundNotice
 
 from .node import mutant, twin
-from .rounds import ROUND, notice, offer
+from .rounds import bid_fields, notice, offer
 
 MANY = [f"label {i}" for i in range(1000)]
 
@@ -52,8 +52,8 @@ def test_a_domain_that_contradicts_itself_is_no_message(lie: str) -> None:
 @pytest.mark.parametrize("lie", LIES)
 def test_the_device_refuses_it_even_when_it_was_read_carelessly(lie: str, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "device.sqlite")
-    ledger.keep_bid("m", ROUND, 0, b"{}")
     about = told(LIES[lie])
+    ledger.keep_bid(bid_fields(about, 0, "m"))
     with pytest.raises(OfferRefused):
         Device(market="m", ledger=ledger).review(about, offer(about, bid_micros=0))
     ledger.close()
@@ -64,8 +64,9 @@ def cases() -> list[dict[str, Any]]:
     for domain in LIES.values():
         about = told(domain)
         made = offer(about, bid_micros=0)
-        found.append({"notice": about.model_dump(), "offer": made.model_dump()})
-    return [case | {"bid_micros": 0, "code": 1, "cap_nanos": None} for case in found]
+        bid = bid_fields(about, 0, "m")
+        found.append({"notice": about.model_dump(), "offer": made.model_dump(), "bid": bid, "code": 1})
+    return found
 
 
 def test_the_browsers_device_refuses_the_same_domains() -> None:
@@ -73,7 +74,9 @@ def test_the_browsers_device_refuses_the_same_domains() -> None:
 
 
 def test_a_browser_device_that_believes_the_size_is_caught(tmp_path: Path) -> None:
-    careless = mutant(tmp_path, "device.mjs", "if (!texts || !plain", "if (false && !plain")
+    careless = mutant(
+        tmp_path, "messages.mjs", "return placed && named && counted === size ? size", "return true ? size"
+    )
     assert any("refused" not in one for one in twin(careless, consents=cases())["consents"])
 
 

@@ -36,24 +36,37 @@ async function consents(cases) {
   const { Device } = await load("device.mjs");
   const { memoryStore } = await load("store.mjs");
   const results = [];
-  for (const { notice, offer, bid_micros, cap_nanos, code } of cases) {
-    const device = new Device(memoryStore(), "own");
+  for (const { notice, offer, bid, caps, code, agreed, counted, entries } of cases) {
     let words = 0;
-    device.words = () => { const next = systemWords(); return () => { words += 1; return next(); }; };
+    const counting = () => { const next = systemWords(); return () => { words += 1; return next(); }; };
+    const device = new Device(memoryStore(), bid.market, { words: counting });
     try {
-      await device.store.change("bids", device.key(notice.round_id), () => ({ bid_micros, body: "", acknowledged: true }));
-      if (cap_nanos !== null) await device.setCap(offer.question.attribute, cap_nanos);
-      const review = await device.review(notice, offer);
-      const first = await device.report(review, code, 1);
+      for (const { kind, ...fields } of [...(entries ?? []), { kind: "bid", ...bid }]) await device.note(kind, fields);
+      for (const [name, nanos] of Object.entries(caps ?? {})) await device.setCap(name, nanos);
+      const review = await device.review(device.read("notice", notice), device.read("offer", offer), { counted: counted ?? 0 });
+      const given = { fresh: offer, nowMs: 1, agreed: agreed ?? Object.keys(review.asks) };
+      const first = await device.report(review, code, given);
       const drawn = words;
-      const again = await device.report(review, code, 2);
+      const again = await device.report(review, code, { ...given, nowMs: 2 });
       const { spentNanos } = await device.spending(offer.question.attribute);
-      results.push({ body: first.body, same: again.body === first.body && words === drawn, spentNanos, kept: first });
+      const rows = await device.store.rows();
+      results.push({ body: first.body, same: again.body === first.body && words === drawn, spentNanos, kept: first, rows, asks: review.asks });
     } catch (fault) {
       results.push({ refused: fault.name, message: fault.message, words });
     }
   }
   return results;
+}
+
+async function hashes(texts) {
+  const { sha256 } = await load("sha256.mjs");
+  return texts.map(sha256);
+}
+
+/** The checks by name, each with its stage. */
+async function names() {
+  const { CHECKS } = await load("checks.mjs");
+  return Object.fromEntries(Object.entries(CHECKS).map(([name, [stage]]) => [name, stage]));
 }
 
 function refusal(action) {
@@ -74,6 +87,8 @@ const out = {
   prices: (asked.prices ?? []).map((c) => price.isFair(c.bid_micros, c.numerator, c.domain_size, c.payment_micros)),
   enumerate: (asked.enumerate ?? []).map(enumerated),
   consents: await consents(asked.consents ?? []),
+  hashes: await hashes(asked.hashes ?? []),
+  checks: await names(),
   withoutEntropy: [refusal(() => systemWords(undefined)), refusal(() => systemWords({})), refusal(() => systemWords(null))],
 };
 process.stdout.write(JSON.stringify(out));

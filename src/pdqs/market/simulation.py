@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -24,6 +24,7 @@ from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
+from pdqs.owner.visit import Visit
 from pdqs.present.text import Shown
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
 from pdqs.protocol.problems import ConflictError, ProblemType
@@ -160,11 +161,15 @@ def _run(
     return settled, consumer.answer(opened.round_id)
 
 
-def _bid(person: _Owner, round_id: str) -> None:
+@contextmanager
+def _visiting(person: _Owner) -> Iterator[Visit]:
     with closing(Ledger(person.file)) as ledger:
-        device = Device(market=person.address, ledger=ledger)
-        stored = device.bid(person.client.notice(round_id), person.bid_micros)
-        person.client.send_bid(round_id, stored.body)
+        yield Visit(device=Device(market=person.address, ledger=ledger), client=person.client, clock=system_clock)
+
+
+def _bid(person: _Owner, round_id: str) -> None:
+    with _visiting(person) as visit:
+        visit.bid(round_id, person.bid_micros)
 
 
 def _cleared(consumer: MarketClient, opened: Round) -> Round:
@@ -180,9 +185,7 @@ def _cleared(consumer: MarketClient, opened: Round) -> Round:
 
 
 def _report(person: _Owner, round_id: str) -> None:
-    with closing(Ledger(person.file)) as ledger:
-        device = Device(market=person.address, ledger=ledger)
-        review = device.review(person.client.notice(round_id), person.client.offer(round_id))
+    with _visiting(person) as visit:
+        review = visit.review(round_id)
         if review.offer.q_numerator:
-            stored = device.report(review, person.value, now_ms=system_clock())
-            person.client.send_report(round_id, stored.body)
+            visit.send(visit.draw(review, person.value, agreed=review.asks))

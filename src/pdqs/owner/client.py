@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Self, final
+from collections.abc import Callable, Iterator
+from typing import Any, Self, final
 
 import httpx
 
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
-from pdqs.protocol.market_messages import Me, NoticePage
-from pdqs.protocol.problems import MarketError, ProblemType
-from pdqs.protocol.transport import Transport
+from pdqs.protocol.market_messages import Me, NoticePage, Statement
+from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
+from pdqs.protocol.transport import Answer, Transport
+
+_MOST_PAGES = 200
 
 
 @final
@@ -51,14 +53,17 @@ class OwnerClient:
 
     def notices(self) -> list[RoundNotice]:
         """Every round the owner may bid in or has bid in, newest first."""
-        found: list[RoundNotice] = []
-        after: str | None = None
-        while True:
-            page = self._line.ask(NoticePage, "GET", "/v1/notices", params={"after": after} if after else {})
-            found += page.items
-            after = page.next
-            if after is None:
-                return found
+        return list(_paged(lambda after: self._page(NoticePage, "/v1/notices", after)))
+
+    def paid_micros(self, round_id: str) -> int | None:
+        """What the owner's statement says that a round paid her, if it says so."""
+        for posting in _paged(lambda after: self._page(Statement, "/v1/statement", after)):
+            if (posting.round_id, posting.kind) == (round_id, "settlement"):
+                return int(posting.amount_micros)
+        return None
+
+    def _page(self, kind: type[Answer], path: str, after: str | None) -> Answer:
+        return self._line.ask(kind, "GET", path, params={"after": after} if after else {})
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round."""
@@ -68,6 +73,18 @@ class OwnerClient:
         """What the market asks of this owner."""
         return self._line.ask(Offer, "GET", f"/v1/rounds/{_safe(round_id)}/offer")
 
+    def bid_if_any(self, round_id: str) -> BidReceipt | None:
+        """The bid that the market has of this owner in a round."""
+        return _if_any(
+            ProblemType.NO_BID, lambda: self._line.ask(BidReceipt, "GET", f"/v1/rounds/{_safe(round_id)}/bid")
+        )
+
+    def report_if_any(self, round_id: str) -> ReportReceipt | None:
+        """The report that the market has of this owner in a round."""
+        return _if_any(
+            ProblemType.NO_REPORT, lambda: self._line.ask(ReportReceipt, "GET", f"/v1/rounds/{_safe(round_id)}/report")
+        )
+
     def send_bid(self, round_id: str, body: bytes) -> BidReceipt:
         """Send a stored bid."""
         return self._line.ask(BidReceipt, "PUT", f"/v1/rounds/{_safe(round_id)}/bid", body=body)
@@ -75,6 +92,31 @@ class OwnerClient:
     def send_report(self, round_id: str, body: bytes) -> ReportReceipt:
         """Send a stored report."""
         return self._line.ask(ReportReceipt, "PUT", f"/v1/rounds/{_safe(round_id)}/report", body=body)
+
+
+def _if_any(missing: ProblemType, asked: Callable[[], Answer]) -> Answer | None:
+    try:
+        return asked()
+    except NotFoundError as fault:
+        if fault.type is not missing:
+            raise
+        return None
+
+
+def _paged(page_after: Callable[[str | None], Any]) -> Iterator[Any]:
+    """The items of every page. A market that never comes to an end, or goes in a circle, is not followed."""
+    seen: set[str | None] = set()
+    after: str | None = None
+    while len(seen) < _MOST_PAGES:
+        seen.add(after)
+        page = page_after(after)
+        yield from page.items
+        after = page.next
+        if after is None:
+            return
+        if after in seen:
+            break
+    raise MarketError(ProblemType.BAD_ANSWER, "the market's list has no end")
 
 
 def _safe(round_id: str) -> str:

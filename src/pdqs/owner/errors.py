@@ -7,7 +7,8 @@ When the market does not answer or says no, that is :class:`pdqs.protocol.proble
     PdqsError
     └── DeviceError
         ├── OfferRefused     the round or the offer is not what it says it is, or pays too little
-        ├── CapReached       the owner's lifetime cap would be passed
+        ├── CapReached       one of the owner's lifetime caps would be passed
+        ├── OwnerMustAgree   something is new, and she has not been asked about it
         └── LedgerError      the device's own file cannot be trusted or written
 """
 
@@ -25,8 +26,12 @@ class OfferRefused(DeviceError):  # noqa: N818  a refusal is what it is
 
 
 class CapReached(DeviceError):  # noqa: N818  a state, and the word owners know it by
-    """Reporting would pass the owner's own lifetime cap for this attribute."""
+    """Reporting would pass the owner's own lifetime cap, for this attribute or over all."""
+
+
+class OwnerMustAgree(DeviceError):  # noqa: N818  a state
+    """The owner has to agree to something first; the message says what."""
 
 
 class LedgerError(DeviceError):
-    """The device's ledger is missing, locked or not a ledger."""
+    """The device's ledger is missing, locked, damaged or not a ledger."""

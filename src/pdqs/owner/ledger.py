@@ -1,50 +1,58 @@
-"""The device's own account of the privacy it has spent, in one local SQLite file.
+"""The file behind a device: one append-only, hash-chained list of entries in SQLite, and how to speak to markets.
 
-Per attribute, the plain sum of eps over all reports ever made, against a lifetime cap (section 7 of docs/theory): no
-delta, and right even when later rounds depend on earlier ones. A report is charged in the same transaction that stores
-its bytes, before anything is sent, and is never given back: the file's own triggers refuse to change or delete one. The
-raw value is not here: the file holds what left the device and nothing else.
+A report is charged in the same transaction that stores its bytes, before anything is sent, and is never given back. The
+file's own triggers refuse to change, delete or replace an entry; whoever goes round them breaks the chain, and a broken
+chain, a missing last entry or a file that others may read is refused or mended before anything is drawn. The raw value
+is not here: the file holds what left the device and nothing else.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import TypeVar, final
 
-from pdqs.model.errors import InvariantError, ensure
+from pdqs.model.errors import InvariantError
+from pdqs.owner.account import (
+    FIRST_HASH,
+    OVERALL,
+    Account,
+    Fields,
+    Spending,
+    StoredBid,
+    StoredReport,
+    chained,
+    entry_text,
+)
 from pdqs.owner.errors import CapReached, LedgerError
 from pdqs.owner.price import NANOS_PER_EPSILON
-
-DEFAULT_CAP_NANOS = 10 * NANOS_PER_EPSILON
+from pdqs.present.text import printable
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS markets (
     market TEXT PRIMARY KEY, name TEXT NOT NULL, token TEXT NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS caps (
-    attribute TEXT PRIMARY KEY, cap_nanos INTEGER NOT NULL CHECK (cap_nanos >= 0)
+CREATE TABLE IF NOT EXISTS entries (
+    place INTEGER PRIMARY KEY CHECK (place > 0), entry TEXT NOT NULL, hash TEXT NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS bids (
-    market TEXT NOT NULL, round_id TEXT NOT NULL, bid_micros INTEGER NOT NULL CHECK (bid_micros >= 0),
-    body BLOB NOT NULL, acknowledged INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (market, round_id)
-) STRICT;
-CREATE TABLE IF NOT EXISTS reports (
-    market TEXT NOT NULL, round_id TEXT NOT NULL, attribute TEXT NOT NULL,
-    epsilon_nanos INTEGER NOT NULL CHECK (epsilon_nanos >= 0), payment_micros INTEGER NOT NULL,
-    body BLOB NOT NULL, made_at_ms INTEGER NOT NULL, acknowledged INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (market, round_id)
-) STRICT;
-CREATE TRIGGER IF NOT EXISTS reports_are_not_forgotten BEFORE DELETE ON reports
-    BEGIN SELECT RAISE(ABORT, 'a report that was made stays charged'); END;
-CREATE TRIGGER IF NOT EXISTS reports_are_not_rewritten
-    BEFORE UPDATE OF market, round_id, attribute, epsilon_nanos, payment_micros, body, made_at_ms ON reports
-    BEGIN SELECT RAISE(ABORT, 'a report that was made is not changed'); END;
+CREATE TRIGGER IF NOT EXISTS entries_are_not_forgotten BEFORE DELETE ON entries
+    BEGIN SELECT RAISE(ABORT, 'an entry stays'); END;
+CREATE TRIGGER IF NOT EXISTS entries_are_not_rewritten BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE(ABORT, 'an entry is not changed'); END;
+CREATE TRIGGER IF NOT EXISTS entries_are_not_replaced BEFORE INSERT ON entries
+    WHEN EXISTS (SELECT 1 FROM entries WHERE place = NEW.place)
+    BEGIN SELECT RAISE(ABORT, 'an entry is not replaced'); END;
 """
+Kept = TypeVar("Kept")
+_ROT = (sqlite3.Error, UnicodeError)
+"""What a damaged file may raise: SQLite's own messages may quote bytes of it that are no text."""
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @final
@@ -55,50 +63,11 @@ class Charge:
     market: str
     round_id: str
     attribute: str
+    text: str
+    terms_hash: str
     epsilon_nanos: int
     payment_micros: int
-    made_at_ms: int
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredReport:
-    """A report as it was stored: these bytes, and no others, are sent however often it is tried."""
-
-    market: str
-    round_id: str
-    attribute: str
-    epsilon_nanos: int
-    payment_micros: int
-    made_at_ms: int
-    body: bytes
-    acknowledged: bool
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredBid:
-    """The owner's own record of her price in a round, which offers are held against."""
-
-    bid_micros: int
-    body: bytes
-    acknowledged: bool
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """Privacy spent on one attribute, against its lifetime cap."""
-
-    attribute: str
-    spent_nanos: int
-    cap_nanos: int
-    reports: int
-
-    @property
-    def left_nanos(self) -> int:
-        """What may still be spent; never below 0, though a cap may be lowered under what is spent."""
-        return max(self.cap_nanos - self.spent_nanos, 0)
+    drawn_at_ms: int
 
 
 @final
@@ -106,15 +75,42 @@ class Ledger:
     """The file behind a device. Every method is one transaction; two processes may hold the same file."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # nobody else on this machine may read it
+            _make_private(path)
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=30.0)
-            # EXTRA waits for the disk, and for the directory entry of the journal too: a charge survives a power cut.
-            self._connection.execute("PRAGMA synchronous = EXTRA")
-            self._connection.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as fault:
             raise LedgerError(f"the device's ledger {path} cannot be opened: {fault}") from None
+        try:
+            # EXTRA waits for the disk, and for the directory entry of the journal too: a charge survives a power cut.
+            self._connection.execute("PRAGMA synchronous = EXTRA")
+            self._connection.execute("PRAGMA trusted_schema = OFF")
+            self._connection.executescript(_SCHEMA)
+            self._take_over()
+            self.account()
+        except _ROT as fault:
+            self._connection.close()
+            raise LedgerError(f"the device's ledger {path} cannot be opened: {printable(str(fault))}") from None
+        except LedgerError:
+            self._connection.close()
+            raise
+
+    def _take_over(self) -> None:
+        """Charges and caps of a file that was made before entries were chained: what was spent stays spent."""
+        with self._transaction() as db:
+            names = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if "reports" not in names:
+                return
+            for attribute, cap in db.execute("SELECT attribute, cap_nanos FROM caps").fetchall():
+                self._append(db, {"kind": "cap", "attribute": attribute, "cap_nanos": cap})
+            columns = "market, round_id, attribute, epsilon_nanos, payment_micros, made_at_ms, CAST(body AS TEXT)"
+            for row in db.execute(f"SELECT {columns} FROM reports ORDER BY made_at_ms").fetchall():
+                names_of = ("market", "round_id", "attribute", "epsilon_nanos", "payment_micros", "drawn_at_ms", "body")
+                fields = dict(zip(names_of, row, strict=True))
+                self._append(db, {"kind": "drawn", "text": "", "terms_hash": "", **fields})
+            for name in ("reports", "caps", "bids"):
+                db.execute(f"ALTER TABLE {name} RENAME TO earlier_{name}")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -125,128 +121,131 @@ class Ledger:
         """All or nothing, with the write lock held from the start so that nobody draws between a check and a charge."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as fault:
-            raise LedgerError(f"the device's ledger cannot be written: {fault}") from None
+        except _ROT as fault:
+            raise LedgerError(f"the device's ledger cannot be written: {printable(str(fault))}") from None
         try:
             yield self._connection
-        except BaseException:
+        except BaseException as fault:
             self._connection.execute("ROLLBACK")
+            if isinstance(fault, _ROT):
+                raise LedgerError(f"the device's ledger cannot be written: {printable(str(fault))}") from None
             raise
         self._connection.execute("COMMIT")
+
+    def account(self) -> Account:
+        """All entries, every link of the chain checked."""
+        try:
+            rows = self._connection.execute("SELECT place, entry, hash FROM entries ORDER BY place").fetchall()
+            (counted,) = self._connection.execute("PRAGMA user_version").fetchone()
+        except _ROT as fault:
+            raise self._broken(printable(str(fault))) from None
+        before, entries = FIRST_HASH, []
+        for place, (number, text, found) in enumerate(rows, start=1):
+            before = chained(before, text)
+            if number != place or found != before:
+                raise self._broken(f"entry {place} is not the one that was made")
+            entries.append(_read(text))
+        if counted != len(rows):
+            raise self._broken(f"it counted {counted} entries and holds {len(rows)}")
+        return Account(tuple(entries))
+
+    def _broken(self, why: str) -> LedgerError:
+        return LedgerError(
+            f"the device's ledger {self._path} is damaged or was tampered with ({why}): what was spent can no longer be"
+            " known, so nothing is drawn; put a whole copy back, and the market's count of your reports will be"
+            " compared with it"
+        )
+
+    def _append(self, db: sqlite3.Connection, fields: Fields) -> None:
+        """Chain one entry to the last. Called with the write lock held."""
+        last = db.execute("SELECT place, hash FROM entries ORDER BY place DESC LIMIT 1").fetchone()
+        place, before = last or (0, FIRST_HASH)
+        text = entry_text(fields)
+        db.execute("INSERT INTO entries VALUES (?, ?, ?)", (place + 1, text, chained(before, text)))
+        db.execute(f"PRAGMA user_version = {place + 1:d}")  # apart from the table: a lost last entry is noticed
+
+    def note(self, kind: str, **fields: object) -> None:
+        """Add one entry; see :mod:`pdqs.owner.account` for the kinds."""
+        with self._transaction() as db:
+            self.account()
+            self._append(db, {"kind": kind, **fields})
 
     def enrol(self, market: str, name: str, token: str) -> None:
         """Remember how to speak to a market."""
         with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO markets VALUES (?, ?, ?)", (market, name, token))
+            db.execute(
+                "INSERT INTO markets VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET name = excluded.name, token = excluded.token",
+                (market, name, token),
+            )
 
     def markets(self) -> dict[str, str]:
         """The markets this device is enrolled in, each with its token."""
         return dict(self._connection.execute("SELECT market, token FROM markets ORDER BY market").fetchall())
 
     def set_cap(self, attribute: str, cap_nanos: int) -> None:
-        """The lifetime cap for one attribute."""
+        """The lifetime cap for one attribute, or for all together (``OVERALL``)."""
+        self.note("cap", attribute=attribute, cap_nanos=cap_nanos)
+
+    def keep_bid(self, fields: Fields) -> StoredBid:
+        """Store a bid before it is sent. One that was accepted stands: it is given back instead of the new one."""
+        market, round_id = fields["market"], fields["round_id"]
         with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?)", (attribute, cap_nanos))
+            kept = self.account().bid(market, round_id)
+            if kept is None or not kept.accepted:
+                self._append(db, {"kind": "bid", **fields})
+        return _there(self.account().bid(market, round_id))
 
-    def spending(self, attribute: str) -> Spending:
-        """What was spent on one attribute in all markets together, and its cap."""
-        (spent, reports) = self._connection.execute(
-            "SELECT COALESCE(SUM(epsilon_nanos), 0), COUNT(*) FROM reports WHERE attribute = ?", (attribute,)
-        ).fetchone()
-        cap = self._connection.execute("SELECT cap_nanos FROM caps WHERE attribute = ?", (attribute,)).fetchone()
-        return Spending(
-            attribute=attribute,
-            spent_nanos=spent,
-            cap_nanos=cap[0] if cap else DEFAULT_CAP_NANOS,
-            reports=reports,
-        )
-
-    def all_spending(self) -> list[Spending]:
-        """Every attribute that was ever reported on or given a cap."""
-        names = self._connection.execute(
-            "SELECT attribute FROM reports UNION SELECT attribute FROM caps ORDER BY attribute"
-        ).fetchall()
-        return [self.spending(name) for (name,) in names]
-
-    def keep_bid(self, market: str, round_id: str, bid_micros: int, body: bytes) -> StoredBid:
-        """Store a bid before it is sent. An acknowledged bid stands: it is given back instead of the new one."""
-        with self._transaction() as db:
-            db.execute(
-                "INSERT INTO bids (market, round_id, bid_micros, body) VALUES (?, ?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET bid_micros = excluded.bid_micros, body = excluded.body"
-                " WHERE NOT acknowledged",
-                (market, round_id, bid_micros, body),
-            )
-        kept = self.bid(market, round_id)
-        if kept is None:
-            raise InvariantError("a bid was stored and is not there")
-        return kept
-
-    def bid(self, market: str, round_id: str) -> StoredBid | None:
-        """The bid this device made in a round, if it made one."""
-        row = self._connection.execute(
-            "SELECT bid_micros, body, acknowledged FROM bids WHERE market = ? AND round_id = ?", (market, round_id)
-        ).fetchone()
-        return StoredBid(bid_micros=row[0], body=row[1], acknowledged=bool(row[2])) if row else None
-
-    def make_report(self, charge: Charge, draw: Callable[[], bytes]) -> StoredReport:
+    def make_report(self, charge: Charge, draw: Callable[[], str]) -> StoredReport:
         """Charge and store one report, drawing it at most once ever.
 
         If this round was reported on already, that report comes back and ``draw`` is not called: drawing again would
-        spend again. Beyond the cap nothing is drawn.
+        spend again. Beyond the attribute's cap or the one over all, nothing is drawn.
         """
         with self._transaction() as db:
-            made = self.report(charge.market, charge.round_id)
+            account = self.account()
+            made = account.report(charge.market, charge.round_id)
             if made is not None:
                 return made
-            now = self.spending(charge.attribute)
-            if now.spent_nanos + charge.epsilon_nanos > now.cap_nanos:
-                raise CapReached(_beyond(now, charge.epsilon_nanos))
-            db.execute(
-                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-                (
-                    charge.market,
-                    charge.round_id,
-                    charge.attribute,
-                    charge.epsilon_nanos,
-                    charge.payment_micros,
-                    draw(),
-                    charge.made_at_ms,
-                ),
-            )
-        stored = self.report(charge.market, charge.round_id)
-        if stored is None:
-            raise InvariantError("a report was charged for and is not there")
-        return stored
-
-    def report(self, market: str, round_id: str) -> StoredReport | None:
-        """The report this device made in a round, if it made one."""
-        found = self._reports("WHERE market = ? AND round_id = ?", (market, round_id))
-        return found[0] if found else None
-
-    def reports(self) -> list[StoredReport]:
-        """Everything that ever left this device (or is about to), oldest first."""
-        return self._reports("ORDER BY made_at_ms, round_id", ())
-
-    def _reports(self, clause: str, values: tuple[str, ...]) -> list[StoredReport]:
-        rows = self._connection.execute(
-            "SELECT market, round_id, attribute, epsilon_nanos, payment_micros, made_at_ms, body, acknowledged"
-            f" FROM reports {clause}",
-            values,
-        ).fetchall()
-        names = ("market", "round_id", "attribute", "epsilon_nanos", "payment_micros", "made_at_ms", "body")
-        return [StoredReport(**dict(zip(names, row, strict=False)), acknowledged=bool(row[7])) for row in rows]
-
-    def acknowledge(self, what: str, market: str, round_id: str) -> None:
-        """The market has said that it keeps this bid or report."""
-        ensure(what in ("bids", "reports"), "only bids and reports are acknowledged")
-        with self._transaction() as db:
-            db.execute(f"UPDATE {what} SET acknowledged = 1 WHERE market = ? AND round_id = ?", (market, round_id))
+            for name in (charge.attribute, OVERALL):
+                now = account.spending(name)
+                if charge.epsilon_nanos > now.left_nanos:
+                    raise CapReached(beyond(now, charge.epsilon_nanos))
+            fields = {name: getattr(charge, name) for name in Charge.__slots__}
+            self._append(db, {"kind": "drawn", **fields, "body": draw()})
+        return _there(self.account().report(charge.market, charge.round_id))
 
 
-def _beyond(now: Spending, asked_nanos: int) -> str:
+def _make_private(path: Path) -> None:
+    """Make the file if there is none, and let nobody else on this machine read it; refuse it where that cannot be."""
+    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        if os.fstat(file).st_mode & _OTHERS:
+            os.fchmod(file, 0o600)
+        if os.fstat(file).st_mode & _OTHERS:
+            raise OSError("others may read it, and that cannot be changed")
+    finally:
+        os.close(file)
+
+
+def _read(text: str) -> Fields:
+    fields = json.loads(text)
+    if not isinstance(fields, dict):
+        raise LedgerError("the device's ledger holds an entry that is none")
+    return fields
+
+
+def _there(kept: Kept | None) -> Kept:
+    if kept is None:
+        raise InvariantError("an entry was stored and is not there")
+    return kept
+
+
+def beyond(now: Spending, asked_nanos: int) -> str:
+    """Why a report would pass a cap."""
     spent, asked, cap = (n / NANOS_PER_EPSILON for n in (now.spent_nanos, asked_nanos, now.cap_nanos))
+    what = f"attribute {now.attribute!r}" if now.attribute else "all attributes together"
     return (
-        f"attribute {now.attribute!r}: {spent:.4f} of your lifetime cap of {cap:.4f} epsilon is spent, and this report"
-        f" would add {asked:.4f}; nothing was drawn and nothing was sent"
+        f"{what}: {spent:.4f} of your lifetime cap of {cap:.4f} epsilon is spent, and this report would add"
+        f" {asked:.4f}; nothing was drawn and nothing was sent"
     )

@@ -1,28 +1,28 @@
 """What the device decides: is the round what it says, does the offer pay, may the owner afford it, what is sent.
 
-The order is fixed: check, charge and store, then send. The value meets the coin inside one expression, the coin is
-dropped at once, and only the report's code goes on from there. The browser's twin is ``browser/device.mjs``.
+The order is fixed: check, ask the owner, charge and store, then send. The value meets the coin inside one expression,
+the coin is dropped at once, and only the report's code goes on from there. The browser's twin: ``browser/device.mjs``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 
 from pdqs.model.domain import Domain
-from pdqs.model.errors import PdqsError, TermsError
-from pdqs.model.money import MICROS_PER_UNIT, exact_money
-from pdqs.owner.errors import OfferRefused
-from pdqs.owner.ledger import Charge, Ledger, Spending, StoredBid, StoredReport
-from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, epsilon_of, in_words, is_fair, least_payment_micros
+from pdqs.model.errors import PdqsError
+from pdqs.model.money import exact_money
+from pdqs.owner.account import OVERALL, Account, Spending, StoredBid, StoredReport
+from pdqs.owner.checks import CHECKS, Checks, Told, promise_of, refuse
+from pdqs.owner.errors import OfferRefused, OwnerMustAgree
+from pdqs.owner.ledger import Charge, Ledger
+from pdqs.owner.price import epsilon_nanos, epsilon_of, in_words, least_payment_micros
 from pdqs.privacy.entropy import Entropy, SystemEntropy
 from pdqs.privacy.randomiser import draw_reports
-from pdqs.protocol.device_messages import Bid, DomainMessage, Offer, Report, RoundNotice
-from pdqs.rounds.terms import Terms
+from pdqs.protocol.device_messages import Bid, BidReceipt, Offer, Report, ReportReceipt, RoundNotice
 
 
 @final
@@ -30,6 +30,7 @@ from pdqs.rounds.terms import Terms
 class Review:
     """An offer that passed every check, with all the owner needs to decide."""
 
+    told: Told
     offer: Offer
     domain: Domain
     """What the answer is drawn from. Its size is the k that was priced, is shown and will be charged."""
@@ -38,6 +39,9 @@ class Review:
     epsilon_nanos: int
     least_payment_micros: int
     spending: Spending
+    overall: Spending
+    asks: Mapping[str, str]
+    """What the owner must agree to first, each a name and a sentence: a new fact, words asked before, other devices."""
 
     @property
     def meaning(self) -> str:
@@ -51,8 +55,8 @@ class Review:
 
     @property
     def within_cap(self) -> bool:
-        """Whether the owner's own cap allows it."""
-        return self.after_nanos <= self.spending.cap_nanos
+        """Whether the owner's own caps allow it: the attribute's, and the one over all."""
+        return self.epsilon_nanos <= min(self.spending.left_nanos, self.overall.left_nanos)
 
 
 @final
@@ -63,129 +67,170 @@ class Device:
     market: str
     ledger: Ledger
     entropy: Entropy = field(default_factory=SystemEntropy)
+    checks: Checks = field(default_factory=lambda: CHECKS)
 
-    def bid(self, notice: RoundNotice, bid_micros: int) -> StoredBid:
-        """Check the round and store a bid for it, ready to send."""
-        check_notice(notice)
+    def look(self, notice: RoundNotice) -> Told:
+        """The round, held to its frozen terms, beside what this device did in it."""
+        account = self.ledger.account()
+        mine = [report for report in account.reports() if report.market == self.market]
+        known = account.elsewhere(self.market)
+        told = Told(
+            notice=notice,
+            promise=promise_of(notice),
+            bid=account.bid(self.market, notice.round_id),
+            report=account.report(self.market, notice.round_id),
+            made=len(mine) + known,
+            accepted=sum(report.accepted_at_ms is not None for report in mine) + known,
+        )
+        refuse("notice", told, self.checks)
+        return told
+
+    def bid(self, notice: RoundNotice, bid_micros: int, *, there: BidReceipt | None = None) -> StoredBid:
+        """Check the round and store a bid for it, ready to send. ``there``: the bid that the market has already."""
+        refuse("bidding", replace(self.look(notice), bid_there=there), self.checks)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:
             raise OfferRefused(
                 f"a bid in this round lies between {exact_money(notice.bid_low_micros)} and"
                 f" {exact_money(notice.bid_high_micros)}, got {exact_money(bid_micros)}"
             )
-        body = Bid(terms_hash=notice.terms_hash, bid_micros=bid_micros).model_dump_json().encode()
-        return self.ledger.keep_bid(self.market, notice.round_id, bid_micros, body)
-
-    def review(self, notice: RoundNotice, offer: Offer) -> Review:
-        """Recompute everything the offer claims, against this device's own record of the bid."""
-        bid = self.ledger.bid(self.market, notice.round_id)
-        if bid is None:
-            raise OfferRefused(f"this device made no bid in round {notice.round_id}, so there is nothing to hold it to")
-        check_offer(notice, offer, bid.bid_micros)
-        domain = offer.question.domain.domain()
-        k = domain.size
-        return Review(
-            offer=offer,
-            domain=domain,
-            bid_micros=bid.bid_micros,
-            epsilon=epsilon_of(offer.q_numerator, k),
-            epsilon_nanos=epsilon_nanos(offer.q_numerator, k),
-            least_payment_micros=least_payment_micros(bid.bid_micros, offer.q_numerator, k),
-            spending=self.ledger.spending(offer.question.attribute),
+        standing = self.ledger.account().bid(self.market, notice.round_id)
+        if there is not None and standing is not None:
+            return standing  # sent before, and kept: it stands though its receipt was lost
+        return self.ledger.keep_bid(
+            {
+                "market": self.market,
+                "round_id": notice.round_id,
+                "bid_micros": bid_micros,
+                "terms_hash": notice.terms_hash,
+                "question": notice.question.model_dump_json(),
+                "terms": notice.terms,
+                "body": Bid(terms_hash=notice.terms_hash, bid_micros=bid_micros).model_dump_json(),
+            }
         )
 
-    def report(self, review: Review, value: Any, *, now_ms: int) -> StoredReport:
-        """Draw once, charge, store; what comes back is ready to send; a round reported on gives its bytes again."""
+    def take_bid_receipt(self, notice: RoundNotice, receipt: BidReceipt) -> None:
+        """Hold the market's receipt against the bid, and keep it."""
+        told = replace(self.look(notice), bid_there=receipt)
+        refuse("bid receipt", told, self.checks)
+        if told.bid is None or not told.bid.accepted:
+            where = {"market": self.market, "round_id": notice.round_id}
+            self.ledger.note("bid-accepted", **where, at_ms=receipt.placed_at_ms, receipt=receipt.model_dump_json())
+
+    def review(
+        self,
+        notice: RoundNotice,
+        offer: Offer,
+        *,
+        bid_there: BidReceipt | None = None,
+        report_there: ReportReceipt | None = None,
+        counted: int = 0,
+    ) -> Review:
+        """Recompute everything the offer claims, against this device's own record of the bid.
+
+        ``bid_there`` and ``report_there`` are what the market has of this owner in the round, ``counted`` how many
+        reports it has had of her.
+        """
+        heard = self.look(notice)
+        told = replace(heard, offer=offer, bid_there=bid_there, report_there=report_there, counted=counted)
+        if told.bid is None:
+            raise OfferRefused(f"this device made no bid in round {notice.round_id}, so there is nothing to hold it to")
+        refuse("offer", told, self.checks)
+        account, domain = self.ledger.account(), offer.question.domain.domain()
+        return Review(
+            told=told,
+            offer=offer,
+            domain=domain,
+            bid_micros=told.bid.bid_micros,
+            epsilon=epsilon_of(offer.q_numerator, domain.size),
+            epsilon_nanos=epsilon_nanos(offer.q_numerator, domain.size),
+            least_payment_micros=least_payment_micros(told.bid.bid_micros, offer.q_numerator, domain.size),
+            spending=account.spending(offer.question.attribute),
+            overall=account.spending(OVERALL),
+            asks=_asks(account, told),
+        )
+
+    def report(
+        self, review: Review, value: Any, *, fresh: Offer, now_ms: int, agreed: Collection[str] = ()
+    ) -> StoredReport:
+        """Draw once, charge, store; what comes back is ready to send; a round reported on gives its bytes again.
+
+        ``fresh`` is the offer as the market tells it now, with its clock: too late, or another offer, and nothing is
+        drawn. ``agreed`` names those of ``review.asks`` that the owner agreed to.
+        """
         offer, domain = review.offer, review.domain
+        refuse("drawing", replace(review.told, offer=fresh, shown=offer), self.checks)
+        for name, sentence in review.asks.items():
+            if name not in agreed:
+                raise OwnerMustAgree(f"{sentence}; nothing was drawn and nothing was sent")
         try:
             code = domain.encode([value])
         except PdqsError:  # its message quotes the value, which is not to be written anywhere
             raise OfferRefused(f"your answer is not one that the question allows ({domain})") from None
+        self._admit(review)
 
-        def draw() -> bytes:
-            return _body(offer, int(draw_code(code, offer.q_numerator, domain.size, self.entropy)))
+        def draw() -> str:
+            drawn = int(draw_code(code, offer.q_numerator, domain.size, self.entropy))
+            return Report(terms_hash=offer.terms_hash, code=drawn).model_dump_json()
 
         charge = Charge(
             market=self.market,
             round_id=offer.round_id,
             attribute=offer.question.attribute,
+            text=offer.question.text,
+            terms_hash=offer.terms_hash,
             epsilon_nanos=review.epsilon_nanos,
             payment_micros=offer.payment_micros,
-            made_at_ms=now_ms,
+            drawn_at_ms=now_ms,
         )
         return self.ledger.make_report(charge, draw)
+
+    def _admit(self, review: Review) -> None:
+        """Keep what the owner has agreed to, so that it is not asked again."""
+        question = review.offer.question
+        if "new fact" in review.asks or "asked before" in review.asks:
+            self.ledger.note("admitted", attribute=question.attribute, text=question.text)
+        if "elsewhere" in review.asks:
+            known = self.ledger.account().elsewhere(self.market)
+            others = known + review.told.counted - review.told.made
+            self.ledger.note("elsewhere", market=self.market, reports=others)
+
+    def take_receipt(self, notice: RoundNotice, receipt: ReportReceipt) -> None:
+        """Hold the market's receipt against the offer and the report, and keep it."""
+        told = replace(self.look(notice), report_there=receipt)
+        if told.report is not None and told.report.accepted_at_ms is not None:
+            return
+        refuse("report receipt", told, self.checks)
+        where = {"market": self.market, "round_id": notice.round_id}
+        self.ledger.note("accepted", **where, at_ms=receipt.received_at_ms, receipt=receipt.model_dump_json())
+
+    def take_payment(self, notice: RoundNotice, receipt: ReportReceipt | None, paid_micros: int | None) -> None:
+        """Hold what the market says it paid against what the offer promised, and keep it."""
+        told = replace(self.look(notice), report_there=receipt, paid_micros=paid_micros)
+        refuse("payment", told, self.checks)
+        if told.report is not None and told.report.paid_micros is None:
+            self.ledger.note("paid", market=self.market, round_id=notice.round_id, paid_micros=paid_micros)
+
+
+def _asks(account: Account, told: Told) -> dict[str, str]:
+    """What the owner is asked before anything is drawn."""
+    question, found = told.notice.question, {}
+    before = account.also_asked_as(question.attribute, question.text)
+    if not account.knows(question.attribute):
+        found["new fact"] = (
+            f"{question.attribute!r} is a fact that you were never asked about before; it gets an account of its own,"
+            " so agree only if it is not one of yours under a new name"
+        )
+        if before:
+            found["asked before"] = f"the same words were asked before under another name ({', '.join(before)})"
+    if told.counted > told.made:
+        found["elsewhere"] = (
+            f"the market has {told.counted} reports of yours and this device made {told.made}: another device reports"
+            " for you, or this device's file is an old copy, and what they spent is not in this account"
+        )
+    return found
 
 
 def draw_code(code: Any, numerator: int, domain_size: int, entropy: Entropy) -> int:
     """One report by the core's randomiser; the coin is dropped here."""
     reports, _ = draw_reports(np.asarray(code), np.array([numerator], dtype=np.uint32), domain_size, entropy)
     return int(reports[0])
-
-
-def _body(offer: Offer, code: int) -> bytes:
-    return Report(terms_hash=offer.terms_hash, code=code).model_dump_json().encode()
-
-
-def check_notice(notice: RoundNotice) -> None:
-    """The frozen document behind the hash says what the notice shows."""
-    where = f"round {notice.round_id}"
-    if hashlib.sha256(notice.terms.encode()).hexdigest() != notice.terms_hash:
-        raise OfferRefused(f"{where}: the terms do not match their hash")
-    try:
-        if DomainMessage.of(notice.question.domain.domain()) != notice.question.domain:
-            raise OfferRefused(f"{where}: the list of answers is not what its own domain would say")
-        promised = _promised(notice.terms)
-    except (ValueError, KeyError, TypeError, RecursionError, TermsError) as fault:
-        raise OfferRefused(f"{where}: the terms cannot be read ({fault})") from None
-    for what, (frozen, shown) in _pairs(notice, promised).items():
-        if frozen != shown:
-            raise OfferRefused(f"{where}: the {what} shown ({shown}) is not that of the terms ({frozen})")
-    if promised["contract"] != "on-report":
-        raise OfferRefused(f"{where}: contract {promised['contract']!r} would give the coin away")
-
-
-def _promised(text: str) -> dict[str, Any]:
-    """The facts of the frozen document that the owner's side relies on."""
-    document = json.loads(text)
-    terms = Terms.read(document["terms"])
-    low, high = terms.bid_range
-    return {
-        "round": document["round"],
-        "attribute": document["attribute"],
-        "text": terms.question.text,
-        "domain": DomainMessage.of(terms.question.domain),
-        "bid range": (round(low * MICROS_PER_UNIT), round(high * MICROS_PER_UNIT)),
-        "epsilon cap": terms.epsilon_max,
-        "closing time": document["bids_close_at_ms"],
-        "contract": terms.contract,
-    }
-
-
-def _pairs(notice: RoundNotice, promised: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    shown = {
-        "round": notice.round_id,
-        "attribute": notice.question.attribute,
-        "text": notice.question.text,
-        "domain": notice.question.domain,
-        "bid range": (notice.bid_low_micros, notice.bid_high_micros),
-        "epsilon cap": notice.epsilon_max,
-        "closing time": notice.bids_close_at_ms,
-    }
-    return {what: (promised[what], value) for what, value in shown.items()}
-
-
-def check_offer(notice: RoundNotice, offer: Offer, bid_micros: int) -> None:
-    """The offer belongs to the round the owner bid in, asks what it asked, keeps to its cap and pays her price."""
-    check_notice(notice)
-    where = f"offer of round {offer.round_id}"
-    if (offer.round_id, offer.terms_hash) != (notice.round_id, notice.terms_hash):
-        raise OfferRefused(f"{where}: it is not for the terms that were bid on")
-    if offer.question != notice.question:
-        raise OfferRefused(f"{where}: it asks another question than the round did")
-    k = offer.question.domain.domain().size
-    nanos = epsilon_nanos(offer.q_numerator, k)
-    if nanos > round(notice.epsilon_max * NANOS_PER_EPSILON) + 1:  # the cap itself, rounded up, is allowed
-        raise OfferRefused(f"{where}: epsilon {nanos / NANOS_PER_EPSILON:.6f} is above the round's cap")
-    if not is_fair(bid_micros, offer.q_numerator, k, offer.payment_micros):
-        least = least_payment_micros(bid_micros, offer.q_numerator, k)
-        pays = exact_money(offer.payment_micros)
-        raise OfferRefused(f"{where}: it pays {pays} where your price comes to {exact_money(least)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -34,6 +35,19 @@ class Shown:
         )
         notes = "".join(f"<p>&#9888; {escape(note)}</p>" for note in self.notes())
         return f"<div><strong>{escape(self.title())}</strong><table>{cells}</table>{notes}</div>"
+
+
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str, most: int = 400) -> str:
+    """Words from outside as one line that is safe in a terminal: no control characters, not too long.
+
+    >>> printable("no\\x1b[2Jsuch\\nround")
+    'no?[2Jsuch?round'
+    """
+    shown = _UNSHOWN.sub("?", text)
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,6 +6,7 @@ asks for patience (429, 502, 503, 504); the waits double, and ``Retry-After`` is
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Self, TypeVar
@@ -13,6 +14,7 @@ from typing import Self, TypeVar
 import httpx
 from pydantic import ValidationError
 
+from pdqs.present.text import printable
 from pdqs.protocol.device_messages import Message
 from pdqs.protocol.market_messages import Redemption, Token
 from pdqs.protocol.problems import ERRORS, MarketError, ProblemType, UnauthorizedError
@@ -23,6 +25,9 @@ ATTEMPTS = 5
 _FIRST_WAIT_SECONDS = 0.1
 _TIMEOUT_SECONDS = 60.0
 _PATIENCE = frozenset({429, 502, 503, 504})
+_LONGEST_WAIT_SECONDS = 30.0
+_MOST_BYTES = 64 * 1024 * 1024
+"""An answer is not read beyond this: a market that never stops talking is cut off."""
 
 
 class Transport:
@@ -75,7 +80,7 @@ class Transport:
         if key:
             headers["Idempotency-Key"] = key
         request = self._http.build_request(method, path, content=content, params=params, headers=headers)
-        return _parsed(kind, self._answered(request, attempts).content)
+        return _parsed(kind, self._answered(request, attempts))
 
     def redeem(self, code: str) -> Token:
         """Exchange a one-time code for a token. Sent once: a code is good once."""
@@ -85,21 +90,23 @@ class Transport:
             raise UnauthorizedError(ProblemType.BAD_CODE, "this is not a one-time code: copy all of it") from None
         return self.ask(Token, "POST", "/v1/tokens", body=asked, attempts=1)
 
-    def _answered(self, request: httpx.Request, attempts: int) -> httpx.Response:
+    def _answered(self, request: httpx.Request, attempts: int) -> bytes:
         for attempt in range(attempts):
             last = attempt == attempts - 1
             wait = _FIRST_WAIT_SECONDS * 2**attempt
             try:
-                response = self._http.send(request)
+                response = self._http.send(request, stream=True)
+                content = _bounded(response)
             except httpx.TransportError as fault:
                 if last:
-                    detail = f"the market at {self.address} cannot be reached: {fault or type(fault).__name__}"
+                    why = printable(str(fault) or type(fault).__name__)
+                    detail = f"the market at {self.address} cannot be reached: {why}"
                     raise MarketError(ProblemType.UNREACHABLE, detail) from None
             else:
                 if response.is_success:
-                    return response
+                    return content
                 if last or response.status_code not in _PATIENCE:
-                    raise _error_of(response)
+                    raise _error_of(response, content)
                 wait = max(wait, _seconds(response.headers.get("retry-after", "0")))
             self._sleep(wait)
         raise AssertionError("the last attempt returns or raises")
@@ -109,20 +116,34 @@ def _parsed(kind: type[Answer], content: bytes) -> Answer:
     try:
         return kind.model_validate_json(content)
     except ValidationError as fault:
-        detail = f"the market's {kind.__name__} is not one: {fault.errors()[0]['msg']}"
+        detail = f"the market's {kind.__name__} is not one: {printable(fault.errors()[0]['msg'])}"
         raise MarketError(ProblemType.BAD_ANSWER, detail) from None
 
 
 def _seconds(text: str) -> float:
-    return float(text) if text.isdigit() and len(text) < 4 else 0.0
+    return min(float(text), _LONGEST_WAIT_SECONDS) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
 
 
-def _error_of(response: httpx.Response) -> MarketError:
+def _bounded(response: httpx.Response) -> bytes:
+    """All of an answer, unless there is too much of it."""
+    parts, size = [], 0
+    try:
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > _MOST_BYTES:
+                raise MarketError(ProblemType.BAD_ANSWER, "the market's answer is too long to be one")
+            parts.append(part)
+    finally:
+        response.close()
+    return b"".join(parts)
+
+
+def _error_of(response: httpx.Response, content: bytes) -> MarketError:
     """The error that the market raised, or one that says it answered with something else."""
     try:
-        found = response.json()
-        type_, detail = ProblemType.read(str(found.get("type"))), str(found["detail"])
-    except (ValueError, KeyError, AttributeError):
+        found = json.loads(content)
+        type_, detail = ProblemType.read(str(found.get("type"))), printable(str(found["detail"]))
+    except (ValueError, KeyError, AttributeError, RecursionError):
         type_ = ProblemType.BAD_ANSWER
-        detail = f"the market answered {response.status_code} {response.reason_phrase}"
+        detail = printable(f"the market answered {response.status_code} {response.reason_phrase}")
     return ERRORS.get(response.status_code, MarketError)(type_, detail)

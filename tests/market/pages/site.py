@@ -116,6 +116,11 @@ class Visitor:
         self.page.goto(f"{self.site.address}/enter#{code}")
         self.press("Sign in")
 
+    def agree(self) -> None:
+        """Agree to whatever the device asks first."""
+        for box in self.page.locator("[data-agree]").all():
+            box.check()
+
     def press(self, name: str) -> None:
         """Press a button and wait for the page that follows."""
         self.page.get_by_role("button", name=name).click()

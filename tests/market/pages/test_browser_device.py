@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+import pytest
+
 from owner.node import BROWSER
 from pdqs.market import reads, round_steps
 from pdqs.protocol.device_messages import Bid, DomainMessage
@@ -27,18 +29,9 @@ PLAN = RoundPlan(
 
 # What the page does with a bid, without its form: one page to load instead of three.
 BID = """
-async ([owner, round]) => {
-  const { Device } = await import("/device/device.mjs");
-  const { openStore } = await import("/device/store.mjs");
-  const device = new Device(await openStore(), owner);
-  const kept = await device.bid(await (await fetch(`/v1/notices/${round}`)).json(), 300000);
-  const headers = {
-    "Content-Type": "application/json",
-    "X-CSRF-Token": document.querySelector("meta[name=csrf-token]").content,
-  };
-  const answer = await fetch(`/v1/rounds/${round}/bid`, { method: "PUT", body: kept.body, headers });
-  await device.acknowledge("bids", round);
-  return answer.status;
+async (round) => {
+  const { visiting } = await import("/static/market.mjs");
+  return (await (await visiting()).bid(round, 300000)).bid_micros;
 }
 """
 
@@ -63,7 +56,7 @@ class Guest:
         assert terms_hash is not None
         other, _ = self.site.invite("owner", f"Beside {name}")
         round_steps.place_bid(self.site.market, other, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
-        assert self.page.evaluate(BID, [self.user.user_id, round_id]) == 200
+        assert self.page.evaluate(BID, round_id) == 300_000
         self.site.clock.skip(601)
         round_steps.clear_round(self.site.market, self.site.operator, round_id)
         return round_id
@@ -84,6 +77,7 @@ class Guest:
     def ready(self) -> None:
         self.look()
         self.page.locator(".checks .passed").nth(3).wait_for()
+        self.visitor.agree()
         if self.plan is PLAN:
             self.page.get_by_label("Yes", exact=True).check()
 
@@ -163,6 +157,7 @@ def test_the_owners_cap_stops_the_page(site: Site, browser: Browser) -> None:
     guest.page.get_by_label("Lifetime cap on epsilon").fill("3.9")
     guest.visitor.press("Set it")
     guest.page.get_by_text("of 3.9000 epsilon, in 0 reports").wait_for()
+    assert "of 12.0000 epsilon, in 0 reports" in guest.page.locator("#spending").inner_text()
     guest.look()
     assert "pass your own lifetime cap" in guest.refusal()
     assert guest.page.locator('[data-check="cap"]').get_attribute("class") == "failed"
@@ -172,7 +167,14 @@ def test_the_owners_cap_stops_the_page(site: Site, browser: Browser) -> None:
 
 def test_a_report_lost_on_the_way_is_resent_as_the_same_bytes(site: Site, browser: Browser) -> None:
     guest = Guest(site, browser, "Unlucky")
-    guest.visitor.context.route("**/v1/rounds/*/report", lambda route: route.abort())
+
+    def lose(route: Route) -> None:
+        if route.request.method == "PUT":
+            route.abort()
+        else:
+            route.continue_()
+
+    guest.visitor.context.route("**/v1/rounds/*/report", lose)
     guest.ready()
     guest.page.get_by_role("button", name="Randomise and send").click()
     guest.refusal()
@@ -194,10 +196,11 @@ def asking(kind: Literal["count", "histogram", "mean"], domain: DomainMessage) -
 
 
 RAISE_CAP = """
-async (owner) => {
-  const { Device } = await import("/device/device.mjs");
-  const { openStore } = await import("/device/store.mjs");
-  await new Device(await openStore(), owner).setCap("smoker", 20e9);
+async () => {
+  const { visiting } = await import("/static/market.mjs");
+  const { device } = await visiting();
+  await device.setCap("smoker", 20e9);
+  await device.setCap("", 20e9);
 }
 """
 LETTERS = DomainMessage(kind="categories", labels=list("abcdefghijkl"), size=12)
@@ -215,7 +218,7 @@ def test_every_way_of_answering_becomes_the_right_code(site: Site, browser: Brow
     }
     for way, (plan, answer, code) in ways.items():
         guest = Guest(site, browser, way, plan)
-        guest.page.evaluate(RAISE_CAP, guest.user.user_id)
+        guest.page.evaluate(RAISE_CAP)
         guest.ready()
         guest.visitor.press("Randomise and send")
         guest.page.locator("#answer-fault:not([hidden])").wait_for()  # nothing chosen yet: said, and nothing sent
@@ -228,33 +231,37 @@ def test_every_way_of_answering_becomes_the_right_code(site: Site, browser: Brow
 
 
 DRAW_MANY = """
-async ([owner, round]) => {
-  const { Device } = await import("/device/device.mjs");
-  const { openStore } = await import("/device/store.mjs");
-  const get = async (path) => (await fetch(`/v1/${path}`)).json();
-  const device = new Device(await openStore(), owner);
-  const review = await device.review(await get(`notices/${round}`), await get(`rounds/${round}/offer`));
-  const made = await Promise.all(Array.from({ length: 20 }, (_, i) => device.report(review, i % 2, i)));
+async (round) => {
+  const { visiting } = await import("/static/market.mjs");
+  const visit = await visiting();
+  const { device } = visit;
+  const review = await visit.review(round);
+  const given = { fresh: review.offer, agreed: Object.keys(review.asks) };
+  const made = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => device.report(review, i % 2, { ...given, nowMs: i })),
+  );
   const { spentNanos } = await device.spending("smoker");
-  return [made.map((one) => one.body + one.made_at_ms), spentNanos, review.epsilonNanos];
+  return [made.map((one) => one.body + one.drawn_at_ms), spentNanos, review.epsilonNanos];
 }
 """
 
 
 # A store that looks first and writes later: what a transaction is there to prevent.
 CARELESS = (
-    "change: (table, key, decide) => change(database, table, key, decide)",
-    """change: async (table, key, decide) => {
-      const current = await settled(database.transaction(table).objectStore(table).get(key));
-      const everything = await settled(database.transaction(table).objectStore(table).getAll());
-      const kept = decide(current, everything);
-      await settled(database.transaction(table, "readwrite").objectStore(table).put(kept, key));
-      return kept;
+    "append: (decide) => append(database, decide)",
+    """append: async (decide) => {
+      const rows = await settled(database.transaction("entries").objectStore("entries").getAll());
+      const added = decide(rows);
+      const entries = database.transaction("entries", "readwrite").objectStore("entries");
+      for (const row of added) await settled(entries.add(row));
+      return [...rows, ...added];
     }""",
 )
 
 
 def test_a_store_without_transactions_is_caught(site: Site, browser: Browser) -> None:
+    from playwright.sync_api import Error
+
     guest = Guest(site, browser, "Careless")
     module = (BROWSER / "store.mjs").read_text(encoding="utf-8")
     assert module.count(CARELESS[0]) == 1
@@ -263,8 +270,9 @@ def test_a_store_without_transactions_is_caught(site: Site, browser: Browser) ->
         "**/device/store.mjs", lambda route: route.fulfill(body=careless, content_type="text/javascript")
     )
     guest.visitor.go("/owner/earnings")
-    made, _, _ = guest.page.evaluate(DRAW_MANY, [guest.user.user_id, guest.round_id])
-    assert len(set(made)) > 1
+    # Both drew, so that the chain forks, and the account says that it is damaged.
+    with pytest.raises(Error, match="tampered"):
+        guest.page.evaluate(DRAW_MANY, guest.round_id)
     guest.leave()
 
 
@@ -273,10 +281,9 @@ def test_many_draws_in_two_tabs_at_once_make_one_report(site: Site, browser: Bro
     guest.visitor.go("/owner/earnings")
     other = guest.visitor.context.new_page()
     other.goto(site.address + "/owner/earnings")
-    start = f"""([owner, round]) => {{ window.drawing = ({DRAW_MANY})([owner, round]); }}"""
-    told = [guest.user.user_id, guest.round_id]
+    start = f"""(round) => {{ window.drawing = ({DRAW_MANY})(round); }}"""
     for tab in (guest.page, other):
-        tab.evaluate(start, told)
+        tab.evaluate(start, guest.round_id)
     found = [tab.evaluate("() => window.drawing") for tab in (guest.page, other)]
     bodies = {body for made, _, _ in found for body in made}
     assert len(bodies) == 1

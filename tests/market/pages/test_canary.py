@@ -45,13 +45,13 @@ crypto.getRandomValues = (array) => { real(array); array.forEach((word) => overh
 """
 STORED = """
 async () => {
-  const opening = indexedDB.open("pdqs-device", 1);
+  const opening = indexedDB.open("pdqs-device", 2);
   const database = await new Promise((resolve) => { opening.onsuccess = () => resolve(opening.result); });
   const all = (table) => new Promise((resolve) => {
     const request = database.transaction(table).objectStore(table).getAll();
     request.onsuccess = () => resolve(request.result);
   });
-  const kept = await Promise.all(["bids", "reports", "caps"].map(all));
+  const kept = await Promise.all(["entries"].map(all));
   return JSON.stringify([...kept, { ...localStorage }, { ...sessionStorage }]);
 }
 """
@@ -157,6 +157,7 @@ def report_in_browser(
         site.clock.skip(3601)
         ann.page.locator(".checks .passed").nth(3).wait_for()
         ann.page.get_by_label("What do you earn?").fill(str(VALUE))
+        ann.agree()
         assert words == []
         with ann.page.expect_request(lambda request: request.method == "PUT") as sending:
             ann.press("Randomise and send")
@@ -197,7 +198,7 @@ def test_the_write_ahead_log_was_searched_too(site: Site, traces: Traces) -> Non
 
 LEAKS = {
     "the bare value is reported": (
-        "code: drawReport(code, offer.q_numerator, domain.size, nextWord)",
+        "code: drawReport(code, offer.q_numerator, review.domainSize, nextWord)",
         "code: (nextWord(), code)",
     ),
     "the coin is sent along": (

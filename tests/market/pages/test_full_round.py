@@ -58,6 +58,7 @@ def report(owner: Visitor, answer: str, picture: str) -> str:
     owner.page.get_by_role("heading", name="Your offer").wait_for()
     owner.page.locator(".checks .passed").nth(3).wait_for()
     owner.page.get_by_label(answer, exact=True).check()
+    owner.agree()
     owner.shoot(picture)
     owner.press("Randomise and send")
     owner.page.get_by_text("What left this browser").wait_for()

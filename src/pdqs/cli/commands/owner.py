@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pdqs.owner.client import OwnerClient
+    from pdqs.owner.account import Account, StoredReport
     from pdqs.owner.ledger import Ledger
-    from pdqs.owner.review import Device, Review
+    from pdqs.owner.review import Review
+    from pdqs.owner.visit import Visit
     from pdqs.protocol.device_messages import DomainMessage, RoundNotice
 
 run = typer.Typer(
@@ -66,15 +67,19 @@ def enrol(
 
 @run.command(name="list")
 def list_rounds(market: Market = "", device: File = None) -> None:
-    """The rounds you may bid in or have bid in."""
+    """The rounds you may bid in or have bid in, and what became of your reports."""
     from pdqs.present.text import table
 
-    with _ledger(device) as ledger, _connected(ledger, market) as (address, client):
+    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+        notices = visit.client.notices()
+        for notice in notices:
+            visit.settle_up(notice)
+        account = ledger.account()
         rows = [
-            (notice.round_id, notice.state, notice.question.text or "(no text)", _standing(ledger, address, notice))
-            for notice in client.notices()
+            (notice.round_id, notice.state, notice.question.text or "(no text)", _standing(account, visit, notice))
+            for notice in notices
         ]
-        balance = client.account().balance_micros
+        balance = visit.client.account().balance_micros
     print(table(("round", "state", "question", "you"), rows) if rows else "No rounds are open.")
     print(f"The market owes you {_money(balance)}.")
 
@@ -86,16 +91,14 @@ def bid(
     market: Market = "",
     device: File = None,
 ) -> None:
-    """Name your price in a round. It stands once the market has acknowledged it."""
+    """Name your price in a round. It stands once the market has signed for it."""
     from pdqs.owner.errors import DeviceError
 
     asked = _micros(price)
-    with _ledger(device) as ledger, _connected(ledger, market) as (address, client):
-        kept = _device(address, ledger).bid(client.notice(round_id), asked)
+    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+        kept = visit.bid(round_id, asked)
         if kept.bid_micros != asked:
             raise DeviceError(f"your bid of {_money(kept.bid_micros)} stands in this round and cannot be changed")
-        client.send_bid(round_id, kept.body)
-        ledger.acknowledge("bids", address, round_id)
     print(f"Your bid of {_money(kept.bid_micros)} per unit of epsilon stands in round {round_id}.")
 
 
@@ -103,56 +106,93 @@ def bid(
 def report(
     round_id: Annotated[str, typer.Argument(metavar="ROUND")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before sending.")] = False,
+    agree: Annotated[
+        list[str] | None,
+        typer.Option(help="Agree ahead to 'new fact', 'asked before' or 'elsewhere'; else you are asked."),
+    ] = None,
     market: Market = "",
     device: File = None,
 ) -> None:
     """Look at your offer and report. Your answer is asked for here, randomised here, and kept nowhere."""
+    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+        stored = visit.stored(round_id)
+        if stored is None:
+            stored = _drawn(visit, round_id, yes=yes, agreed=set(agree or ()))
+            if stored is None:
+                return
+        else:
+            print(f"This round's report was drawn before ({stored.facts}); the same bytes are sent again.")
+        print(f"Leaves this device: {stored.body}")
+        sent = visit.send(stored)
+    print(f"The market signed for your report; {_money(sent.payment_micros)} follows when the round is settled.")
+
+
+def _drawn(visit: Visit, round_id: str, *, yes: bool, agreed: set[str]) -> StoredReport | None:
+    """Show the offer, ask what must be asked, and draw; nothing when nothing is asked of her."""
     from pdqs.owner.errors import CapReached
 
-    with _ledger(device) as ledger, _connected(ledger, market) as (address, client):
-        stored = ledger.report(address, round_id)
-        if stored is None:
-            owners_device = _device(address, ledger)
-            review = owners_device.review(client.notice(round_id), client.offer(round_id))
-            print(_shown(review))
-            if review.offer.q_numerator == 0:
-                print("Nothing is asked of you in this round and nothing is paid: there is nothing to report.")
-                return
-            if not review.within_cap:
-                raise CapReached("this would pass your own lifetime cap: nothing was drawn and nothing was sent")
-            value = _asked(review.offer.question.domain)
-            if not yes:
-                typer.confirm("Randomise your answer and send the report?", abort=True)
-            stored = owners_device.report(review, value, now_ms=time.time_ns() // 1_000_000)
-        else:
-            print("This round's report was drawn before; the same bytes are sent again.")
-        print(f"Leaves this device: {stored.body.decode()}")
-        receipt = client.send_report(round_id, stored.body)
-        ledger.acknowledge("reports", address, round_id)
-    print(f"The market has your report; {_money(receipt.payment_micros)} follows when the round is settled.")
+    review = visit.review(round_id)
+    print(_shown(review))
+    if review.offer.q_numerator == 0:
+        print("Nothing is asked of you in this round and nothing is paid: there is nothing to report.")
+        return None
+    if not review.within_cap:
+        raise CapReached("this would pass your own lifetime cap: nothing was drawn and nothing was sent")
+    for name, sentence in review.asks.items():
+        if name not in agreed:
+            typer.confirm(f"Note: {sentence}. Agree?", abort=True)
+    value = _asked(review.offer.question.domain)
+    if not yes:
+        typer.confirm("Randomise your answer and send the report?", abort=True)
+    return visit.draw(review, value, agreed=review.asks)
 
 
 @run.command()
 def privacy(
     cap: Annotated[list[str] | None, typer.Option(help="Set a lifetime cap: ATTRIBUTE=EPSILON.")] = None,
+    cap_overall: Annotated[str, typer.Option(help="Set the lifetime cap over all attributes together.")] = "",
     device: File = None,
 ) -> None:
-    """Privacy spent per attribute, against your lifetime caps, and everything that ever left this device."""
+    """Privacy spent per attribute and over all, against your lifetime caps, and everything that left this device."""
+    from pdqs.owner.account import OVERALL
     from pdqs.owner.price import NANOS_PER_EPSILON
     from pdqs.present.text import table
 
     with _ledger(device) as ledger:
         for setting in cap or []:
             name, _, amount = setting.partition("=")
-            ledger.set_cap(name, int(_decimal(amount, "cap") * NANOS_PER_EPSILON))
-        spent = [
-            (s.attribute, *(f"{n / NANOS_PER_EPSILON:.4f}" for n in (s.spent_nanos, s.cap_nanos, s.left_nanos)))
-            for s in ledger.all_spending()
-        ]
-        sent = [(r.round_id, r.attribute, r.body.decode()) for r in ledger.reports()]
-    print(table(("attribute", "spent", "cap", "left"), spent) if spent else "No privacy has been spent.")
-    if sent:
-        print("\nWhat left this device:\n" + table(("round", "attribute", "bytes"), sent))
+            ledger.set_cap(_attribute(name), int(_decimal(amount, "cap") * NANOS_PER_EPSILON))
+        if cap_overall:
+            ledger.set_cap(OVERALL, int(_decimal(cap_overall, "cap") * NANOS_PER_EPSILON))
+        account = ledger.account()
+    spent = [
+        (s.attribute or "(all together)", *_epsilons(s.spent_nanos, s.cap_nanos, s.left_nanos))
+        for s in [*account.all_spending(), account.spending(OVERALL)]
+    ]
+    sent = [(r.round_id, r.attribute, *_epsilons(r.epsilon_nanos), r.facts, r.body) for r in account.reports()]
+    print(table(("attribute", "spent", "cap", "left"), spent))
+    print("\nWhat left this device:\n" + table(_SENT, sent) if sent else "No privacy has been spent.")
+
+
+_SENT = ("round", "attribute", "epsilon", "known", "bytes")
+
+
+def _epsilons(*nanos: int) -> tuple[str, ...]:
+    from pdqs.owner.price import NANOS_PER_EPSILON
+
+    return tuple(f"{n / NANOS_PER_EPSILON:.4f}" for n in nanos)
+
+
+def _attribute(name: str) -> str:
+    from pydantic import TypeAdapter, ValidationError
+
+    from pdqs.owner.errors import DeviceError
+    from pdqs.protocol.device_messages import Attribute
+
+    try:
+        return str(TypeAdapter(Attribute).validate_python(name))
+    except ValidationError:
+        raise DeviceError(f"cap: {name!r} is not the name of an attribute, such as income") from None
 
 
 @contextmanager
@@ -167,10 +207,12 @@ def _ledger(path: Path | None) -> Iterator[Ledger]:
 
 
 @contextmanager
-def _connected(ledger: Ledger, market: str) -> Iterator[tuple[str, OwnerClient]]:
-    """The market meant, and a connection to it."""
+def _visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
+    """This device at the market meant, with a connection to it."""
     from pdqs.owner.client import OwnerClient
     from pdqs.owner.errors import DeviceError
+    from pdqs.owner.review import Device
+    from pdqs.owner.visit import Visit
 
     known = ledger.markets()
     wanted = market.rstrip("/") or (next(iter(known)) if len(known) == 1 else "")
@@ -178,26 +220,25 @@ def _connected(ledger: Ledger, market: str) -> Iterator[tuple[str, OwnerClient]]
         listed = ", ".join(known) or "none"
         raise DeviceError(f"say which market with --market (enrolled in: {listed}), or enrol with pdqs owner enrol")
     with OwnerClient(wanted, known[wanted]) as client:
-        yield wanted, client
+        yield Visit(device=Device(market=wanted, ledger=ledger), client=client, clock=_now_ms)
 
 
-def _device(address: str, ledger: Ledger) -> Device:
-    from pdqs.owner.review import Device
-
-    return Device(market=address, ledger=ledger)
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
-def _standing(ledger: Ledger, address: str, notice: RoundNotice) -> str:
-    if ledger.report(address, notice.round_id) is not None:
-        return "reported"
-    made = ledger.bid(address, notice.round_id)
+def _standing(account: Account, visit: Visit, notice: RoundNotice) -> str:
+    reported = account.report(visit.device.market, notice.round_id)
+    if reported is not None:
+        return reported.facts
+    made = account.bid(visit.device.market, notice.round_id)
     return f"bid {_money(made.bid_micros)}" if made else ""
 
 
 def _shown(review: Review) -> str:
     from pdqs.owner.price import NANOS_PER_EPSILON
 
-    question, spending = review.offer.question, review.spending
+    question, spending, overall = review.offer.question, review.spending, review.overall
     return "\n".join(
         (
             f"Question   {question.text or '(no text)'}",
@@ -209,6 +250,8 @@ def _shown(review: Review) -> str:
             *(f"           {line}" for line in textwrap.wrap(review.meaning, 90)),
             f"Ledger     {question.attribute}: {spending.spent_nanos / NANOS_PER_EPSILON:.4f} spent,"
             f" {review.after_nanos / NANOS_PER_EPSILON:.4f} after, cap {spending.cap_nanos / NANOS_PER_EPSILON:.4f}",
+            f"           all together: {overall.spent_nanos / NANOS_PER_EPSILON:.4f} spent, cap"
+            f" {overall.cap_nanos / NANOS_PER_EPSILON:.4f}",
             f"Terms      {review.offer.terms_hash} (hash checked)",
         )
     )

@@ -1,215 +1,197 @@
-// What the owner's device decides, in the browser: the twin of pdqs/owner/device.py.
+// What the owner's device decides, in the browser: the twin of pdqs/owner/review.py.
 //
-// The order is fixed: check, charge and store, then send. Only the report's code goes on from the draw; the value is in
-// no message, no store and no log.
+// The order is fixed: check, ask the owner, charge and store, then send. Only the report's code goes on from the draw;
+// the value is in no message, no store and no log.
 
-import { money } from "./money.mjs";
+import { accountOf, nextRow, OVERALL } from "./account.mjs";
+import { CHECKS, promiseOf, refuse } from "./checks.mjs";
+import { domainSize, read } from "./messages.mjs";
+import { epsilon, epsilonNanos, leastPaymentMicros } from "./price.mjs";
 import { drawReport, systemWords } from "./randomiser.mjs";
-import { epsilon, epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
+import { Refusal } from "./refusal.mjs";
 
-const MOST_CODES = 10_000;
-export const DEFAULT_CAP_NANOS = 10 * NANOS_PER_EPSILON;
-
-/** The device stopped before anything was sent; the message says why, in words for the owner. */
-export class Refusal extends Error {
-  constructor(message) {
-    super(message);
-    this.name = "Refusal";
-  }
-}
-
-/** SHA-256 of a text in hexadecimal; fails closed where the browser gives none. */
-export async function sha256(text, subtle = globalThis.crypto?.subtle) {
-  if (!subtle) throw new Refusal("This page is not on a secure connection, so the terms cannot be checked.");
-  const digest = await subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** k: how many values a report can take, counted from the answers themselves; refuses a domain that contradicts itself. */
-export function domainSize({ kind, labels, start, step, size }) {
-  const texts = Array.isArray(labels) && labels.every((label) => typeof label === "string" && label.length > 0);
-  const counted = { binary: 2, categories: labels?.length, grid: size }[kind];
-  const plain = kind === "grid" ? Number.isFinite(start) && step > 0 && Number.isFinite(step) : start === 0 && step === 1;
-  const listed = kind === "categories" ? new Set(labels).size === size : labels?.length === 0;
-  if (!texts || !plain || !listed || !Number.isInteger(size) || size < 2 || size > MOST_CODES || counted !== size) {
-    throw new Refusal("The list of answers contradicts itself, so what an answer would cost cannot be known.");
-  }
-  return size;
-}
-
-const BINARY = { kind: "binary", labels: [], start: 0, step: 1, size: 2 };
-
-function domainKey(domain) {
-  return JSON.stringify([domain.kind, domain.labels, domain.start, domain.step, domain.size]);
-}
-
-function questionKey(question) {
-  return JSON.stringify([question.attribute, question.text, domainKey(question.domain)]);
-}
-
-/** The frozen document behind the hash says what the notice shows. */
-export async function checkNotice(notice) {
-  if ((await sha256(notice.terms)) !== notice.terms_hash) throw new Refusal("The terms do not match their hash.");
-  let pairs;
-  let contract;
-  try {
-    const document = JSON.parse(notice.terms);
-    const { query, bid_range: range, epsilon_max: cap } = document.terms;
-    contract = document.terms.contract;
-    pairs = {
-      "round": [document.round, notice.round_id],
-      "attribute": [document.attribute, notice.question.attribute],
-      "question": [query.text, notice.question.text],
-      "list of answers": [domainKey(query.domain ?? BINARY), domainKey(notice.question.domain)],
-      "lowest bid": [Math.round(range[0] * 1e6), notice.bid_low_micros],
-      "highest bid": [Math.round(range[1] * 1e6), notice.bid_high_micros],
-      "cap on epsilon": [cap, notice.epsilon_max],
-      "closing time": [document.bids_close_at_ms, notice.bids_close_at_ms],
-    };
-  } catch {
-    throw new Refusal("The terms cannot be read.");
-  }
-  for (const [what, [frozen, shown]] of Object.entries(pairs)) {
-    if (frozen !== shown) throw new Refusal(`The ${what} shown is not that of the terms.`);
-  }
-  domainSize(notice.question.domain);
-  if (contract !== "on-report") throw new Refusal("This contract would give away whether your report is the truth.");
-}
-
-/** The offer belongs to the round, asks what it asked, keeps to its cap and pays the owner's price. */
-export async function checkOffer(notice, offer, bidMicros) {
-  await checkNotice(notice);
-  if (offer.round_id !== notice.round_id || offer.terms_hash !== notice.terms_hash) {
-    throw new Refusal("The offer is not for the terms that were bid on.");
-  }
-  if (questionKey(offer.question) !== questionKey(notice.question)) {
-    throw new Refusal("The offer asks another question than the round did.");
-  }
-  const k = domainSize(offer.question.domain);
-  const nanos = epsilonNanos(offer.q_numerator, k);
-  if (nanos > Math.round(notice.epsilon_max * NANOS_PER_EPSILON) + 1) {
-    throw new Refusal("The offer asks for more privacy than the round's cap allows.");
-  }
-  if (!isFair(bidMicros, offer.q_numerator, k, offer.payment_micros)) {
-    const least = leastPaymentMicros(bidMicros, offer.q_numerator, k);
-    throw new Refusal(`The offer pays ${money(offer.payment_micros)} where your price comes to ${money(least)}.`);
-  }
-}
-
-/** One owner's device. `store` keeps bids, reports and caps (see store.mjs); `words` gives random words. */
+/** One owner's device at one market. `store` keeps the account, which is one for all markets and all names that markets
+ * give her; `words` gives random words; `checks` are all there are, but in tests of what each is for. */
 export class Device {
-  constructor(store, owner, words = systemWords) {
-    this.store = store;
-    this.owner = owner;
-    this.words = words;
+  constructor(store, market, { words = systemWords, checks = CHECKS } = {}) {
+    Object.assign(this, { store, market, words, checks });
   }
 
-  key(roundId) {
-    return `${this.owner}/${roundId}`;
+  async account() {
+    return accountOf(await this.store.rows());
   }
 
-  /** Check the round, and store a bid for it before it is sent. An acknowledged bid stands. */
-  async bid(notice, bidMicros) {
-    await checkNotice(notice);
+  /** A message, if it has the shape of one. */
+  read(kind, value) {
+    return "shape" in this.checks ? read(kind, value) : value;
+  }
+
+  /** Add one entry. */
+  async note(kind, fields) {
+    await this.store.append((rows) => {
+      accountOf(rows);
+      return [nextRow(rows, { kind, ...fields })];
+    });
+  }
+
+  at(roundId) {
+    return { market: this.market, round_id: roundId };
+  }
+
+  /** The round, held to its frozen terms, beside what this device did in it. */
+  async look(notice) {
+    const account = await this.account();
+    const mine = account.reports().filter((made) => made.market === this.market);
+    const known = account.elsewhere(this.market);
+    const told = {
+      notice,
+      promise: promiseOf(notice),
+      bid: account.bid(this.market, notice.round_id),
+      report: account.report(this.market, notice.round_id),
+      made: mine.length + known,
+      accepted: mine.filter((made) => made.accepted_at_ms !== null).length + known,
+      counted: 0, bidThere: null, reportThere: null,
+    };
+    await refuse("notice", told, this.checks);
+    return told;
+  }
+
+  /** Check the round, and store a bid for it before it is sent. `there`: the bid that the market has already. */
+  async bid(notice, bidMicros, there = null) {
+    const told = { ...(await this.look(notice)), bidThere: there };
+    await refuse("bidding", told, this.checks);
     if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
       throw new Refusal("Your price must lie within the round's range.");
     }
+    if (there && told.bid) return told.bid;
     const body = JSON.stringify({ terms_hash: notice.terms_hash, bid_micros: bidMicros });
-    return this.store.change("bids", this.key(notice.round_id), (kept) =>
-      kept?.acknowledged ? kept : { bid_micros: bidMicros, body, acknowledged: false },
-    );
+    const { terms_hash, terms } = notice;
+    const made = { ...this.at(notice.round_id), bid_micros: bidMicros, terms_hash, terms, question: JSON.stringify(notice.question), body };
+    const rows = await this.store.append((rows) => {
+      const kept = accountOf(rows).bid(this.market, notice.round_id);
+      return kept?.accepted ? [] : [nextRow(rows, { kind: "bid", ...made })];
+    });
+    return accountOf(rows).bid(this.market, notice.round_id);
   }
 
-  /** Privacy spent on an attribute by this owner, against the cap. */
+  /** Hold the market's receipt against the bid, and keep it. */
+  async takeBidReceipt(notice, receipt) {
+    const told = { ...(await this.look(notice)), bidThere: receipt };
+    await refuse("bid receipt", told, this.checks);
+    if (told.bid.accepted) return;
+    await this.note("bid-accepted", { ...this.at(notice.round_id), at_ms: receipt.placed_at_ms, receipt: JSON.stringify(receipt) });
+  }
+
   async spending(attribute) {
-    const [reports, cap] = await Promise.all([this.store.all("reports"), this.store.get("caps", this.key(attribute))]);
-    return spent(reports, this.owner, attribute, cap);
+    return (await this.account()).spending(attribute);
   }
 
   async setCap(attribute, capNanos) {
-    const cap = { owner: this.owner, attribute, cap_nanos: capNanos };
-    await this.store.change("caps", this.key(attribute), () => cap);
-  }
-
-  /** Every attribute that this owner ever reported on or set a cap for. */
-  async attributes() {
-    const kept = [...(await this.store.all("reports")), ...(await this.store.all("caps"))];
-    return [...new Set(kept.filter((one) => one.owner === this.owner).map((one) => one.attribute))].sort();
+    await this.note("cap", { attribute, cap_nanos: capNanos });
   }
 
   /** Recompute all that the offer claims, against this device's own record of the bid. */
-  async review(notice, offer) {
-    const bid = await this.store.get("bids", this.key(notice.round_id));
+  async review(notice, offer, { bidThere = null, reportThere = null, counted = 0 } = {}) {
+    const told = { ...(await this.look(notice)), offer, bidThere, reportThere, counted };
+    const { bid } = told;
     if (!bid) throw new Refusal("This browser has no record of your bid, so it cannot hold the offer to it. Report from where you bid.");
-    await checkOffer(notice, offer, bid.bid_micros);
-    const k = domainSize(offer.question.domain);
-    const spending = await this.spending(offer.question.attribute);
+    await refuse("offer", told, this.checks);
+    const account = await this.account();
+    const k = domainSize(offer.question.domain) ?? told.promise.k;
+    const [spending, overall] = [account.spending(offer.question.attribute), account.spending(OVERALL)];
     const nanos = epsilonNanos(offer.q_numerator, k);
     return {
-      offer,
-      domainSize: k,
+      told, offer, domainSize: k, spending, overall,
       bidMicros: bid.bid_micros,
       epsilon: epsilon(offer.q_numerator, k),
       epsilonNanos: nanos,
       leastPaymentMicros: leastPaymentMicros(bid.bid_micros, offer.q_numerator, k),
-      spending,
-      withinCap: spending.spentNanos + nanos <= spending.capNanos,
+      withinCap: nanos <= Math.min(spending.leftNanos, overall.leftNanos),
+      asks: asks(account, told),
     };
   }
 
-  /** Draw once, charge and store in one transaction; a round reported on before gives its old record. */
-  async report(review, code, nowMs) {
+  /** Draw once, charge and store in one transaction; a round reported on before gives its old record. `fresh` is the
+   * offer as the market tells it now, with its clock; `agreed` names what the owner agreed to of `review.asks`. */
+  async report(review, code, { fresh, nowMs, agreed = [] }) {
     const { offer } = review;
-    const { attribute } = offer.question;
+    await refuse("drawing", { ...review.told, offer: fresh, shown: offer }, this.checks);
+    for (const [name, sentence] of Object.entries(review.asks)) {
+      if (!agreed.includes(name)) throw new Refusal(`${sentence} Nothing was drawn and nothing was sent.`, "OwnerMustAgree");
+    }
+    const { attribute, text } = offer.question;
     const nextWord = this.words(); // throws here, before anything is stored, where there is no entropy
-    const cap = await this.store.get("caps", this.key(attribute));
-    return this.store.change("reports", this.key(offer.round_id), (made, reports) => {
-      if (made) return made;
-      const { spentNanos, capNanos } = spent(reports, this.owner, attribute, cap);
-      if (spentNanos + review.epsilonNanos > capNanos) {
-        throw new Refusal("This would pass your lifetime cap: nothing was drawn and nothing was sent.");
+    const rows = await this.store.append((rows) => {
+      const account = accountOf(rows);
+      if (account.report(this.market, offer.round_id)) return [];
+      for (const name of [attribute, OVERALL]) {
+        if (review.epsilonNanos > account.spending(name).leftNanos) {
+          throw new Refusal("This would pass your lifetime cap: nothing was drawn and nothing was sent.", "CapReached");
+        }
       }
-      return {
-        owner: this.owner,
-        round_id: offer.round_id,
-        attribute,
-        epsilon_nanos: review.epsilonNanos,
-        payment_micros: offer.payment_micros,
-        made_at_ms: nowMs,
-        body: JSON.stringify({
-          terms_hash: offer.terms_hash,
-          code: drawReport(code, offer.q_numerator, review.domainSize, nextWord),
-        }),
-        acknowledged: false,
-      };
+      const body = JSON.stringify({ terms_hash: offer.terms_hash, code: drawReport(code, offer.q_numerator, review.domainSize, nextWord) });
+      const charge = { ...this.at(offer.round_id), attribute, text, terms_hash: offer.terms_hash, epsilon_nanos: review.epsilonNanos, payment_micros: offer.payment_micros };
+      return chain(rows, [...this.admitted(account, review), { kind: "drawn", ...charge, drawn_at_ms: nowMs, body }]);
     });
+    return accountOf(rows).report(this.market, offer.round_id);
   }
 
-  /** The market has said that it keeps this bid or report. */
-  async acknowledge(what, roundId) {
-    return this.store.change(what, this.key(roundId), (kept) => ({ ...kept, acknowledged: true }));
+  /** What the owner has agreed to, so that it is not asked again. */
+  admitted(account, { asks: asked, offer, told }) {
+    const { attribute, text } = offer.question;
+    const found = [];
+    if ("new fact" in asked || "asked before" in asked) found.push({ kind: "admitted", attribute, text });
+    if ("elsewhere" in asked) {
+      found.push({ kind: "elsewhere", market: this.market, reports: account.elsewhere(this.market) + told.counted - told.made });
+    }
+    return found;
   }
 
-  bidFor(roundId) {
-    return this.store.get("bids", this.key(roundId));
+  /** Hold the market's receipt against the offer and the report, and keep it. */
+  async takeReceipt(notice, receipt) {
+    const told = { ...(await this.look(notice)), reportThere: receipt };
+    if (!told.report) throw new Refusal("There is no receipt for a report of this device.");
+    if (told.report.accepted_at_ms !== null) return;
+    await refuse("report receipt", told, this.checks);
+    await this.note("accepted", { ...this.at(notice.round_id), at_ms: receipt.received_at_ms, receipt: JSON.stringify(receipt) });
   }
 
-  reportFor(roundId) {
-    return this.store.get("reports", this.key(roundId));
+  /** Hold what the market says it paid against what the offer promised, and keep it. */
+  async takePayment(notice, receipt, paidMicros) {
+    const told = { ...(await this.look(notice)), reportThere: receipt, paidMicros };
+    await refuse("payment", told, this.checks);
+    if (told.report.paid_micros === null) await this.note("paid", { ...this.at(notice.round_id), paid_micros: paidMicros });
   }
 
-  /** Everything this owner ever sent from here, oldest first. */
+  async bidFor(roundId) {
+    return (await this.account()).bid(this.market, roundId);
+  }
+
+  async reportFor(roundId) {
+    return (await this.account()).report(this.market, roundId);
+  }
+
+  /** Everything that ever left this browser, oldest first. */
   async history() {
-    const reports = await this.store.all("reports");
-    return reports.filter((made) => made.owner === this.owner).sort((a, b) => a.made_at_ms - b.made_at_ms);
+    return (await this.account()).reports();
   }
 }
 
-function spent(reports, owner, attribute, cap) {
-  const made = reports.filter((one) => one.owner === owner && one.attribute === attribute);
-  return {
-    spentNanos: made.reduce((sum, one) => sum + one.epsilon_nanos, 0),
-    capNanos: cap?.cap_nanos ?? DEFAULT_CAP_NANOS,
-    reports: made.length,
-  };
+function chain(rows, added) {
+  const all = [...rows];
+  for (const fields of added) all.push(nextRow(all, fields));
+  return all.slice(rows.length);
+}
+
+function asks(account, { notice: { question: { attribute, text } }, counted, made }) {
+  const found = {};
+  const before = account.alsoAskedAs(attribute, text);
+  if (!account.knows(attribute)) {
+    found["new fact"] = `“${attribute}” is a fact that you were never asked about before. It gets an account of its own, so agree only if it is not one of yours under a new name.`;
+    if (before.length) found["asked before"] = `The same words were asked before under another name (${before.join(", ")}).`;
+  }
+  if (counted > made) {
+    found.elsewhere = `The market has ${counted} reports of yours and this browser made ${made}: another device reports for you, or this browser's account is an old copy, and what they spent is not counted here.`;
+  }
+  return found;
 }

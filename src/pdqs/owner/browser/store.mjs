@@ -1,10 +1,11 @@
-// Where the browser's device keeps its bids, reports and caps: IndexedDB, written through to disk.
+// Where the browser's device keeps its account: one list of entries in IndexedDB, written through to disk.
 //
-// A store has three methods: get(table, key), all(table), and change(table, key, decide). `change` is one transaction:
-// decide(current, everything) runs synchronously inside it and returns what to keep, so that two tabs cannot draw twice.
+// A store has two methods: rows(), and append(decide). `append` is one transaction: decide(rows) runs synchronously
+// inside it and returns the rows to add, so that two tabs cannot draw twice.
+
+import { nextRow } from "./account.mjs";
 
 const NAME = "pdqs-device";
-const TABLES = ["bids", "reports", "caps"];
 
 function settled(request) {
   return new Promise((resolve, reject) => {
@@ -15,50 +16,60 @@ function settled(request) {
 
 /** The browser's lasting store. */
 export async function openStore(indexedDB = globalThis.indexedDB) {
-  const opening = indexedDB.open(NAME, 1);
-  opening.onupgradeneeded = () => TABLES.forEach((table) => opening.result.createObjectStore(table));
+  const opening = indexedDB.open(NAME, 2);
+  opening.onupgradeneeded = () => upgrade(opening.result, opening.transaction);
   const database = await settled(opening);
   globalThis.navigator?.storage?.persist?.().catch(() => {}); // ask not to be cleared when space is short
   return {
-    get: (table, key) => settled(database.transaction(table).objectStore(table).get(key)),
-    all: (table) => settled(database.transaction(table).objectStore(table).getAll()),
-    change: (table, key, decide) => change(database, table, key, decide),
+    rows: () => settled(database.transaction("entries").objectStore("entries").getAll()),
+    append: (decide) => append(database, decide),
   };
 }
 
-function change(database, table, key, decide) {
+/** A new list; what an earlier version charged is carried over, for what was spent stays spent. */
+function upgrade(database, transaction) {
+  const entries = database.createObjectStore("entries", { autoIncrement: true });
+  if (!database.objectStoreNames.contains("reports")) return;
+  transaction.objectStore("reports").getAll().onsuccess = (event) => {
+    const rows = [];
+    for (const { owner, acknowledged, made_at_ms, ...kept } of event.target.result) {
+      const market = `${globalThis.location?.origin ?? ""} ${owner}`;
+      rows.push(nextRow(rows, { kind: "drawn", market, text: "", terms_hash: "", drawn_at_ms: made_at_ms, ...kept }));
+      entries.add(rows.at(-1));
+    }
+  };
+}
+
+function append(database, decide) {
   return new Promise((resolve, reject) => {
-    const transaction = database.transaction(table, "readwrite", { durability: "strict" });
-    const rows = transaction.objectStore(table);
-    let kept;
+    const transaction = database.transaction("entries", "readwrite", { durability: "strict" });
+    const entries = transaction.objectStore("entries");
     let refusal = null;
-    const everything = rows.getAll();
-    const current = rows.get(key);
-    current.onsuccess = () => {
+    let all = [];
+    const found = entries.getAll();
+    found.onsuccess = () => {
       try {
-        kept = decide(current.result, everything.result);
-        rows.put(kept, key);
+        const added = decide(found.result);
+        added.forEach((row) => entries.add(row));
+        all = [...found.result, ...added];
       } catch (fault) {
         refusal = fault;
         transaction.abort();
       }
     };
-    transaction.oncomplete = () => resolve(kept); // only now is it on disk
+    transaction.oncomplete = () => resolve(all); // only now is it on disk
     transaction.onabort = () => reject(refusal ?? transaction.error);
   });
 }
 
 /** The same store in memory, for tests. */
 export function memoryStore() {
-  const tables = Object.fromEntries(TABLES.map((table) => [table, new Map()]));
-  const copy = (value) => (value === undefined ? undefined : structuredClone(value));
+  let kept = [];
   return {
-    get: async (table, key) => copy(tables[table].get(key)),
-    all: async (table) => [...tables[table].values()].map(copy),
-    change: async (table, key, decide) => {
-      const kept = decide(copy(tables[table].get(key)), [...tables[table].values()].map(copy));
-      tables[table].set(key, copy(kept));
-      return kept;
+    rows: async () => structuredClone(kept),
+    append: async (decide) => {
+      kept = [...kept, ...structuredClone(decide(structuredClone(kept)))];
+      return structuredClone(kept);
     },
   };
 }

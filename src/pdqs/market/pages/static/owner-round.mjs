@@ -1,10 +1,9 @@
 // One round on the owner's side: the page around the device. All that matters is decided in /device/device.mjs.
 
-import { Device, checkNotice } from "/device/device.mjs";
-import { openStore } from "/device/store.mjs";
+import { facts } from "/device/account.mjs";
 import { hundredths } from "/device/money.mjs";
 import { sureness } from "/device/price.mjs";
-import { ask, calm, epsilonText, micros, money, owner, trouble } from "./market.mjs";
+import { calm, epsilonText, micros, money, trouble, visiting } from "./market.mjs";
 
 const page = document.getElementById("device");
 const { round, stage } = page.dataset;
@@ -22,12 +21,12 @@ const fault = (id, words) => {
   place.hidden = !words;
 };
 
-async function bidding(device) {
+async function bidding(visit) {
   const form = document.getElementById("bid-form");
   const price = document.getElementById("price");
-  const notice = await ask(`/notices/${round}`);
-  await checkNotice(notice);
-  const earlier = await device.bidFor(round);
+  const notice = await visit.notice(round);
+  await visit.device.look(notice);
+  const earlier = await visit.device.bidFor(round);
   if (earlier) price.value = money(earlier.bid_micros);
   const explain = () => {
     const amount = micros(price.value);
@@ -47,9 +46,7 @@ async function bidding(device) {
     price.setAttribute("aria-invalid", String(wrong));
     if (wrong) { price.focus(); return; }
     try {
-      const kept = await device.bid(notice, amount);
-      await ask(`/rounds/${round}/bid`, { method: "PUT", body: kept.body });
-      await device.acknowledge("bids", round);
+      await visit.bid(round, amount);
       location.reload();
     } catch (refusal) {
       trouble(refusal);
@@ -91,24 +88,22 @@ function groupChoices() {
   });
 }
 
-async function send(device, stored) {
+async function send(visit, stored) {
   show("wire", stored.body);
-  await ask(`/rounds/${round}/report`, { method: "PUT", body: stored.body });
-  await device.acknowledge("reports", round);
+  await visit.send(stored);
   location.reload();
 }
 
-async function reviewed(device) {
-  const [notice, offer] = await Promise.all([ask(`/notices/${round}`), ask(`/rounds/${round}/offer`)]);
+async function reviewed(visit) {
   try {
-    await checkNotice(notice);
+    await visit.device.look(await visit.notice(round));
     check("terms", true);
   } catch (refusal) {
     check("terms", false);
     throw refusal;
   }
   try {
-    return await device.review(notice, offer);
+    return await visit.review(round);
   } catch (refusal) {
     check("price", false);
     throw refusal;
@@ -116,7 +111,7 @@ async function reviewed(device) {
 }
 
 function present(review) {
-  const { offer, spending } = review;
+  const { offer, overall, spending } = review;
   const chance = (100 * offer.q_numerator) / 2 ** 32;
   show("payment", hundredths(offer.payment_micros));
   show("exact", money(offer.payment_micros));
@@ -125,6 +120,7 @@ function present(review) {
   show("spent", epsilonText(spending.spentNanos));
   show("after", epsilonText(spending.spentNanos + review.epsilonNanos));
   show("cap", epsilonText(spending.capNanos));
+  show("overall", `${epsilonText(overall.spentNanos)} of ${epsilonText(overall.capNanos)}`);
   show("meaning", `Your report is your true answer with chance ${chance.toFixed(1)} %, otherwise a random one. Someone who found `
     + `two answers equally likely can be at most ${(100 * sureness(review.epsilon)).toFixed(1)} % sure between them afterwards.`);
   check("epsilon", true);
@@ -132,17 +128,34 @@ function present(review) {
   check("cap", review.withinCap);
 }
 
-async function reporting(device) {
+/** One box to tick for everything that the owner must agree to first. */
+function askFirst(review) {
+  const place = document.getElementById("asks");
+  place.replaceChildren(...Object.entries(review.asks).map(([name, sentence]) => {
+    const label = document.createElement("label");
+    const box = Object.assign(document.createElement("input"), { type: "checkbox" });
+    box.dataset.agree = name;
+    label.className = "choice";
+    label.append(box, Object.assign(document.createElement("span"), { textContent: sentence }));
+    return label;
+  }));
+  place.hidden = !place.children.length;
+}
+
+const agreed = () => [...page.querySelectorAll("[data-agree]:checked")].map((box) => box.dataset.agree);
+
+async function reporting(visit) {
   const form = document.getElementById("report-form");
   groupChoices();
-  const review = await reviewed(device);
-  present(review);
-  const earlier = await device.reportFor(round);
+  const earlier = await visit.device.reportFor(round);
   if (earlier) {
     say("The report was drawn before and is sent again.");
-    await send(device, earlier);
+    await send(visit, earlier);
     return;
   }
+  const review = await reviewed(visit);
+  present(review);
+  askFirst(review);
   if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent. You can raise the cap under Privacy.");
   ready(form);
   form.addEventListener("submit", async (event) => {
@@ -152,17 +165,28 @@ async function reporting(device) {
     fault("answer-fault", code === null ? "Choose an answer that the question allows." : "");
     if (code === null) { document.getElementById("answer").focus(); return; }
     try {
-      const stored = await device.report(review, code, Date.now());
+      const stored = await visit.draw(review, code, agreed());
       forgetAnswer();
-      await send(device, stored);
+      await send(visit, stored);
     } catch (refusal) {
       trouble(refusal);
     }
   });
 }
 
-/** What the market says it received, for a report that was made on another device. */
-const sentAsTold = () => page.querySelector('[data-show="sent"]').textContent;
+/** What this browser knows of a report of its own; of one that was made elsewhere, what the market says it received. */
+async function reported(visit) {
+  if (stage === "done") await visit.settleUp(round);
+  const made = await visit.device.reportFor(round);
+  show("facts", made ? `This browser's own record: ${facts(made)}.` : "This browser did not make this report, and its account does not hold what it cost.");
+  if (made) show("sent", made.body);
+}
+
+/** A round that ran out: if a report was drawn here all the same, its privacy is spent, and that is said. */
+async function missed(visit) {
+  const made = await visit.device.reportFor(round);
+  if (made) show("missed", `Your report was drawn here (epsilon ${epsilonText(made.epsilon_nanos)} is charged for life) but the market does not have it in time: ${facts(made)}. You were not paid.`);
+}
 
 /** Reload when there is something new to see. */
 async function watch() {
@@ -177,10 +201,11 @@ async function watch() {
 }
 
 try {
-  const device = new Device(await openStore(), owner());
-  if (stage === "bid") await bidding(device);
-  if (stage === "offer") await reporting(device);
-  if (stage === "reported" || stage === "done") show("sent", (await device.reportFor(round))?.body ?? sentAsTold());
+  const visit = await visiting();
+  if (stage === "bid") await bidding(visit);
+  if (stage === "offer") await reporting(visit);
+  if (stage === "missed" || stage === "over") await missed(visit);
+  if (stage === "reported" || stage === "done") await reported(visit);
   if (stage === "waiting" || stage === "reported") setTimeout(watch, EVERY_MS);
 } catch (refusal) {
   trouble(refusal);

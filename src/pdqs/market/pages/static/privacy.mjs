@@ -1,22 +1,22 @@
 // The device's own account, shown: what was spent, what the caps are, and every byte that left.
 
-import { Device } from "/device/device.mjs";
-import { openStore } from "/device/store.mjs";
-import { calm, epsilonText, money, owner, trouble } from "./market.mjs";
+import { facts, OVERALL } from "/device/account.mjs";
+import { calm, epsilonText, money, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);
 
 async function spendingCard(device, attribute) {
   const { spentNanos, capNanos, reports } = await device.spending(attribute);
+  const name = attribute === OVERALL ? "everything together" : attribute;
   const card = document.getElementById("spending-row").content.cloneNode(true);
-  slot(card, "attribute").textContent = attribute;
+  slot(card, "attribute").textContent = name;
   slot(card, "spent").textContent = epsilonText(spentNanos);
   slot(card, "cap").textContent = epsilonText(capNanos);
   slot(card, "reports").textContent = reports === 1 ? "1 report" : `${reports} reports`;
   const meter = slot(card, "meter");
   meter.max = Math.max(capNanos, spentNanos, 1);
   meter.value = spentNanos;
-  meter.setAttribute("aria-label", `Epsilon spent on ${attribute}: ${epsilonText(spentNanos)} of ${epsilonText(capNanos)}`);
+  meter.setAttribute("aria-label", `Epsilon spent on ${name}: ${epsilonText(spentNanos)} of ${epsilonText(capNanos)}`);
   const field = slot(card, "new-cap");
   field.value = String(capNanos / 1e9);
   card.querySelector("form").addEventListener("submit", (event) => setCap(event, device, attribute, field));
@@ -27,11 +27,11 @@ async function setCap(event, device, attribute, field) {
   event.preventDefault();
   calm();
   const cap = Number(field.value.trim().replace(",", "."));
-  const good = field.value.trim() !== "" && cap >= 0 && cap <= 1000 && /^[a-z][a-z0-9_.-]{0,59}$/.test(attribute);
+  const good = field.value.trim() !== "" && cap >= 0 && cap <= 1000 && /^([a-z][a-z0-9_.-]{0,59})?$/.test(attribute);
   field.setAttribute("aria-invalid", String(!good));
   if (!good) { trouble(new Error("A cap is a number from 0 to 1000, for a fact named in small letters.")); return; }
   await device.setCap(attribute, Math.floor(cap * 1e9));
-  document.getElementById("said").textContent = `The cap for ${attribute} is ${cap}.`;
+  document.getElementById("said").textContent = `The cap for ${attribute || "everything together"} is ${cap}.`;
   await present(device);
 }
 
@@ -39,21 +39,24 @@ function historyCard(made) {
   const card = document.getElementById("history-row").content.cloneNode(true);
   slot(card, "attribute").textContent = made.attribute;
   slot(card, "epsilon").textContent = epsilonText(made.epsilon_nanos);
-  slot(card, "payment").textContent = money(made.payment_micros);
-  slot(card, "when").textContent = `${new Date(made.made_at_ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  slot(card, "payment").textContent = money(made.paid_micros ?? 0);
+  slot(card, "offered").textContent = money(made.payment_micros);
+  slot(card, "facts").textContent = facts(made);
+  slot(card, "when").textContent = `${new Date(made.drawn_at_ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
   slot(card, "body").textContent = made.body;
   return card;
 }
 
 async function present(device) {
   const history = await device.history();
-  const cards = await Promise.all((await device.attributes()).map((attribute) => spendingCard(device, attribute)));
-  if (cards.length) document.getElementById("spending").replaceChildren(...cards);
+  const names = [...(await device.account()).attributes(), OVERALL];
+  const cards = await Promise.all(names.map((attribute) => spendingCard(device, attribute)));
+  document.getElementById("spending").replaceChildren(...cards);
   if (history.length) document.getElementById("history").replaceChildren(...history.reverse().map(historyCard));
 }
 
 try {
-  const device = new Device(await openStore(), owner());
+  const { device } = await visiting();
   const fact = document.getElementById("new-fact");
   document.getElementById("cap-form").addEventListener("submit", (event) =>
     setCap(event, device, fact.value.trim(), document.getElementById("first-cap")));

@@ -1,0 +1,207 @@
+"""What a device's entries add up to: privacy spent, bids, reports, and what the owner has agreed to.
+
+The account is a list of entries, each chained to those before it by a hash, and nothing else: every figure is read off
+it. An entry is a flat JSON object whose ``kind`` is one of
+
+    cap             a lifetime cap was set: ``attribute`` (empty: over all attributes), ``cap_nanos``
+    admitted        the owner agreed to be asked about a new fact: ``attribute``, ``text``
+    elsewhere       the owner knows of reports that this device did not make: ``market``, ``reports``
+    bid             a bid was made: the terms' hash and question it is for, and the bytes to send
+    bid-accepted    ... and the market signed for it: ``receipt``
+    drawn           a report was drawn, and its eps charged for life
+    sent, accepted, refused, paid     what became of it; ``accepted`` holds the signed receipt
+
+eps is added up twice: per attribute, and over all attributes and markets together (section 7 of docs/theory), for a
+name is the market's choice and costs it nothing to change. The browser's twin is ``browser/account.mjs``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from pdqs.owner.price import NANOS_PER_EPSILON
+
+DEFAULT_CAP_NANOS = 4 * NANOS_PER_EPSILON
+DEFAULT_OVERALL_CAP_NANOS = 12 * NANOS_PER_EPSILON
+OVERALL = ""
+"""The name under which eps over all attributes is capped."""
+
+FIRST_HASH = "0" * 64
+
+Fields = dict[str, Any]
+
+
+def entry_text(fields: Fields) -> str:
+    """An entry as it is stored and hashed."""
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def chained(before: str, text: str) -> str:
+    """The hash of an entry and, through the hash before it, of all earlier ones.
+
+    >>> chained(FIRST_HASH, '{"kind":"cap"}')[:16]
+    'ef6d0138715b98f2'
+    """
+    return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
+
+
+def plain_words(text: str) -> str:
+    """A question's text without case, spaces and signs, to tell whether it was asked before.
+
+    >>> plain_words("Do you  SMOKE ?") == plain_words("do you smoke")
+    True
+    """
+    return re.sub(r"[\W_]+", "", text.lower())
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """Privacy spent on one attribute, or (``attribute`` empty) on all together, against its lifetime cap."""
+
+    attribute: str
+    spent_nanos: int
+    cap_nanos: int
+    reports: int
+
+    @property
+    def left_nanos(self) -> int:
+        """What may still be spent; never below 0, though a cap may be lowered under what is spent."""
+        return max(self.cap_nanos - self.spent_nanos, 0)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBid:
+    """The owner's own record of her bid: price, and exactly what she bid on. Offers are held against it."""
+
+    market: str
+    round_id: str
+    bid_micros: int
+    terms_hash: str
+    question: str
+    """The question's JSON."""
+    terms: str
+    """The frozen document, for the record."""
+    body: str
+    accepted: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReport:
+    """A report as it was stored: these bytes, and no others, are sent however often it is tried."""
+
+    market: str
+    round_id: str
+    attribute: str
+    text: str
+    terms_hash: str
+    epsilon_nanos: int
+    payment_micros: int
+    body: str
+    drawn_at_ms: int
+    sent_at_ms: int | None = None
+    accepted_at_ms: int | None = None
+    refused: str | None = None
+    paid_micros: int | None = None
+    receipt: str | None = None
+
+    @property
+    def facts(self) -> str:
+        """What is known to have happened, in words."""
+        known = [
+            ("drawn", True),
+            ("sent", self.sent_at_ms is not None),
+            ("accepted", self.accepted_at_ms is not None),
+            ("paid", self.paid_micros is not None),
+        ]
+        said = ", ".join(word for word, true in known if true)
+        return f"{said}; refused: {self.refused}" if self.refused and self.accepted_at_ms is None else said
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Entries, oldest first, and what follows from them."""
+
+    entries: Sequence[Fields]
+
+    def spending(self, attribute: str) -> Spending:
+        """What was spent on an attribute in all markets together; of ``OVERALL``, on everything."""
+        charges = [e for e in self._all("drawn") if attribute in (OVERALL, e["attribute"])]
+        caps = [e["cap_nanos"] for e in self._all("cap") if e["attribute"] == attribute]
+        usual = DEFAULT_CAP_NANOS if attribute else DEFAULT_OVERALL_CAP_NANOS
+        return Spending(
+            attribute=attribute,
+            spent_nanos=sum(e["epsilon_nanos"] for e in charges),
+            cap_nanos=caps[-1] if caps else usual,
+            reports=len(charges),
+        )
+
+    def all_spending(self) -> list[Spending]:
+        """Every attribute that was ever reported on or given a cap, by name."""
+        names = {e["attribute"] for e in self.entries if e["kind"] in ("drawn", "cap")} - {OVERALL}
+        return [self.spending(name) for name in sorted(names)]
+
+    def knows(self, attribute: str) -> bool:
+        """Whether the owner was asked about this attribute before, and agreed."""
+        return any(e["attribute"] == attribute for e in self.entries if e["kind"] in ("drawn", "admitted"))
+
+    def also_asked_as(self, attribute: str, text: str) -> tuple[str, ...]:
+        """Other attributes under which the same words were asked before."""
+        words = plain_words(text)
+        seen = {
+            e["attribute"]
+            for e in self.entries
+            if e["kind"] in ("drawn", "admitted") and words and plain_words(e["text"]) == words
+        }
+        return tuple(sorted(seen - {attribute}))
+
+    def elsewhere(self, market: str) -> int:
+        """How many reports in a market the owner knows to have been made by another device."""
+        return max((e["reports"] for e in self._all("elsewhere") if e["market"] == market), default=0)
+
+    def bid(self, market: str, round_id: str) -> StoredBid | None:
+        """The bid this device made in a round, if it made one: the last that it stored."""
+        made = [e for e in self._of(market, round_id) if e["kind"] == "bid"]
+        if not made:
+            return None
+        accepted = any(e["kind"] == "bid-accepted" for e in self._of(market, round_id))
+        return StoredBid(**{name: made[-1][name] for name in _BID}, accepted=accepted)
+
+    def report(self, market: str, round_id: str) -> StoredReport | None:
+        """The report this device made in a round, if it made one."""
+        found = [r for r in self.reports() if (r.market, r.round_id) == (market, round_id)]
+        return found[0] if found else None
+
+    def reports(self) -> list[StoredReport]:
+        """Everything that ever left this device (or is about to), oldest first."""
+        later: dict[tuple[str, str], Fields] = {}
+        for entry in self.entries:
+            if entry["kind"] in _LATER:
+                names = {_LATER[entry["kind"]]: entry.get("at_ms")} | {k: entry[k] for k in _KEPT if k in entry}
+                later.setdefault((entry["market"], entry["round_id"]), {}).update(names)
+        return [
+            StoredReport(**{name: e[name] for name in _DRAWN}, **later.get((e["market"], e["round_id"]), {}))
+            for e in self._all("drawn")
+        ]
+
+    def _all(self, kind: str) -> list[Fields]:
+        return [e for e in self.entries if e["kind"] == kind]
+
+    def _of(self, market: str, round_id: str) -> list[Fields]:
+        return [e for e in self.entries if (e.get("market"), e.get("round_id")) == (market, round_id)]
+
+
+_BID = ("market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body")
+_DRAWN = (
+    "market", "round_id", "attribute", "text", "terms_hash", "epsilon_nanos", "payment_micros", "body", "drawn_at_ms",
+)  # fmt: skip
+_LATER = {"sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros"}
+_KEPT = ("refused", "paid_micros", "receipt")

@@ -1,0 +1,120 @@
+// What a device's entries add up to: the twin of pdqs/owner/account.py, entry for entry and hash for hash.
+
+import { NANOS_PER_EPSILON } from "./price.mjs";
+import { Refusal } from "./refusal.mjs";
+import { sha256 } from "./sha256.mjs";
+
+export const DEFAULT_CAP_NANOS = 4 * NANOS_PER_EPSILON;
+export const DEFAULT_OVERALL_CAP_NANOS = 12 * NANOS_PER_EPSILON;
+export const OVERALL = "";
+const FIRST_HASH = "0".repeat(64);
+
+/** An entry as it is stored and hashed: its fields in the order of their names. */
+export function entryText(fields) {
+  return JSON.stringify(Object.fromEntries(Object.keys(fields).sort().map((name) => [name, fields[name]])));
+}
+
+export const chained = (before, text) => sha256(`${before}\n${text}`);
+
+/** The row that follows these rows. */
+export function nextRow(rows, fields) {
+  const entry = entryText(fields);
+  return { entry, hash: chained(rows.at(-1)?.hash ?? FIRST_HASH, entry) };
+}
+
+/** A text without case, spaces and signs, to tell whether it was asked before. */
+export const plainWords = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+
+/** Rows as the store gave them, every link checked; anything else is refused. */
+export function accountOf(rows) {
+  let before = FIRST_HASH;
+  const entries = rows.map(({ entry, hash }, place) => {
+    before = chained(before, entry);
+    if (hash !== before) {
+      throw new Refusal(`The account in this browser is damaged or was tampered with (entry ${place + 1}), so nothing is drawn.`);
+    }
+    return JSON.parse(entry);
+  });
+  return new Account(entries);
+}
+
+const LATER = { sent: "sent_at_ms", accepted: "accepted_at_ms", refused: "refused", paid: "paid_micros" };
+
+export class Account {
+  constructor(entries) {
+    this.entries = entries;
+  }
+
+  all(kind) {
+    return this.entries.filter((entry) => entry.kind === kind);
+  }
+
+  of(market, roundId) {
+    return this.entries.filter((entry) => entry.market === market && entry.round_id === roundId);
+  }
+
+  /** What was spent on an attribute in all markets together; of OVERALL, on everything. */
+  spending(attribute) {
+    const charges = this.all("drawn").filter((entry) => attribute === OVERALL || entry.attribute === attribute);
+    const cap = this.all("cap").filter((entry) => entry.attribute === attribute).at(-1);
+    const spentNanos = charges.reduce((sum, entry) => sum + entry.epsilon_nanos, 0);
+    const capNanos = cap?.cap_nanos ?? (attribute ? DEFAULT_CAP_NANOS : DEFAULT_OVERALL_CAP_NANOS);
+    return { attribute, spentNanos, capNanos, leftNanos: Math.max(capNanos - spentNanos, 0), reports: charges.length };
+  }
+
+  attributes() {
+    const named = this.entries.filter((entry) => ["drawn", "cap"].includes(entry.kind)).map((entry) => entry.attribute);
+    return [...new Set(named)].filter((name) => name !== OVERALL).sort();
+  }
+
+  #known() {
+    return this.entries.filter((entry) => ["drawn", "admitted"].includes(entry.kind));
+  }
+
+  knows(attribute) {
+    return this.#known().some((entry) => entry.attribute === attribute);
+  }
+
+  /** Other attributes under which the same words were asked before. */
+  alsoAskedAs(attribute, text) {
+    const words = plainWords(text);
+    const seen = this.#known().filter((entry) => words && plainWords(entry.text) === words).map((entry) => entry.attribute);
+    return [...new Set(seen)].filter((name) => name !== attribute).sort();
+  }
+
+  elsewhere(market) {
+    return Math.max(0, ...this.all("elsewhere").filter((entry) => entry.market === market).map((entry) => entry.reports));
+  }
+
+  bid(market, roundId) {
+    const here = this.of(market, roundId);
+    const made = here.filter((entry) => entry.kind === "bid").at(-1);
+    return made ? { ...made, accepted: here.some((entry) => entry.kind === "bid-accepted") } : null;
+  }
+
+  /** The report made in a round, with what is known to have become of it: drawn, sent, accepted, paid. */
+  report(market, roundId) {
+    return this.reports().find((made) => made.market === market && made.round_id === roundId) ?? null;
+  }
+
+  reports() {
+    return this.all("drawn").map((drawn) => {
+      const made = { sent_at_ms: null, accepted_at_ms: null, refused: null, paid_micros: null, receipt: null, ...drawn };
+      for (const entry of this.of(drawn.market, drawn.round_id)) {
+        if (!(entry.kind in LATER)) continue;
+        made[LATER[entry.kind]] = entry.at_ms ?? made[LATER[entry.kind]];
+        for (const kept of ["refused", "paid_micros", "receipt"]) if (kept in entry) made[kept] = entry[kept];
+      }
+      return made;
+    });
+  }
+}
+
+/** What is known to have happened to a report, in words. */
+export function facts(made) {
+  const said = ["drawn"];
+  if (made.sent_at_ms !== null) said.push("sent");
+  if (made.accepted_at_ms !== null) said.push("accepted");
+  if (made.paid_micros !== null) said.push("paid");
+  return made.refused && made.accepted_at_ms === null ? `${said.join(", ")}; refused: ${made.refused}` : said.join(", ");
+}

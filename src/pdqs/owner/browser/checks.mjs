@@ -1,0 +1,111 @@
+// Everything the device holds a market to, as named checks: the twin of pdqs/owner/checks.py, with the same names.
+// Each gives a sentence that says what is wrong, or nothing. `shape`, which Python's messages do by themselves, is here
+// by name too; visit.mjs makes it of all that comes in.
+
+import { domainSize, isCanonical } from "./messages.mjs";
+import { money } from "./money.mjs";
+import { epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
+import { isSigned } from "./receipts.mjs";
+import { Refusal } from "./refusal.mjs";
+import { sha256 } from "./sha256.mjs";
+
+export const MARGIN_MS = 5_000; // a report that might come too late is not drawn
+
+const BINARY = { kind: "binary", labels: [], start: 0, step: 1, size: 2 };
+const domainKey = (domain) => JSON.stringify([domain.kind, domain.labels, domain.start, domain.step, domain.size]);
+export const questionKey = (question) => JSON.stringify([question.attribute, question.text, domainKey(question.domain)]);
+
+const need = (good) => { if (!good) throw new TypeError("a field is missing"); };
+
+/** The facts of the frozen document that the owner's side relies on; one that cannot be read is refused. */
+export function promiseOf(notice) {
+  try {
+    const document = JSON.parse(notice.terms);
+    const { query, bid_range: [low, high], epsilon_max: epsilonMax, contract } = document.terms;
+    const domain = query.is === "count" ? BINARY : query.domain;
+    need([low, high, epsilonMax].every((figure) => typeof figure === "number" && Number.isFinite(figure)) && epsilonMax > 0);
+    need(Number.isSafeInteger(document.report_seconds) && typeof document.receipt_key === "string");
+    need(typeof query.text === "string" && typeof contract === "string");
+    const k = domainSize(domain);
+    need(k !== undefined);
+    return {
+      round: document.round, attribute: document.attribute, text: query.text, domain, k, epsilonMax, contract,
+      bidRange: [Math.round(low * 1e6), Math.round(high * 1e6)].join(" to "),
+      closes: document.bids_close_at_ms, reportSeconds: document.report_seconds, receiptKey: document.receipt_key,
+    };
+  } catch {
+    throw new Refusal("The terms cannot be read.");
+  }
+}
+
+const wrong = (good, sentence) => (good ? null : sentence);
+const shown = (what, frozen, seen) => wrong(frozen === seen, `The ${what} shown is not that of the terms.`);
+const otherBid = ({ bid, bidThere }) => {
+  if (!bidThere) return null;
+  if (!bid) return "The market has a bid of yours that this browser did not make.";
+  return wrong(bidThere.bid_micros === bid.bid_micros && bidThere.terms_hash === bid.terms_hash,
+    "The market has another bid of yours than the one this browser made.");
+};
+const withoutClock = ({ now_ms, ...offer }) => JSON.stringify([offer.round_id, offer.terms_hash, questionKey(offer.question),
+  offer.q_numerator, offer.payment_micros, offer.reports_close_at_ms]);
+const epsilonOf = (t) => epsilonNanos(t.offer.q_numerator, t.promise.k);
+
+export const CHECKS = {
+  "shape": ["shape", () => null],
+  "terms hash": ["notice", (t) => wrong(sha256(t.notice.terms) === t.notice.terms_hash, "The terms do not match their hash.")],
+  "terms canonical": ["notice", (t) => wrong(isCanonical(t.notice.terms), "The terms are not written as terms are.")],
+  "shown round": ["notice", (t) => shown("round", t.promise.round, t.notice.round_id)],
+  "shown attribute": ["notice", (t) => shown("attribute", t.promise.attribute, t.notice.question.attribute)],
+  "shown text": ["notice", (t) => shown("question", t.promise.text, t.notice.question.text)],
+  "domain": ["notice", (t) => wrong(domainSize(t.notice.question.domain) !== undefined, "The list of answers contradicts itself.")],
+  "shown answers": ["notice", (t) => shown("list of answers", domainKey(t.promise.domain), domainKey(t.notice.question.domain))],
+  "shown bid range": ["notice", (t) => shown("bid range", t.promise.bidRange, `${t.notice.bid_low_micros} to ${t.notice.bid_high_micros}`)],
+  "shown cap": ["notice", (t) => shown("cap on epsilon", t.promise.epsilonMax, t.notice.epsilon_max)],
+  "shown closing time": ["notice", (t) => shown("closing time", t.promise.closes, t.notice.bids_close_at_ms)],
+  "contract": ["notice", (t) => wrong(t.promise.contract === "on-report", "This contract would give away whether your report is the truth.")],
+  "receipt key": ["notice", (t) => wrong(/^[0-9a-f]{64}$/.test(t.promise.receiptKey), "The terms name no key that receipts could be checked with.")],
+  "open for bids": ["bidding", (t) => wrong(t.notice.state === "open", "The round takes no bids.")],
+  "bid elsewhere": ["bidding", otherBid],
+  "bid terms": ["offer", (t) => wrong(t.bid?.terms_hash === t.notice.terms_hash, "These are not the terms you bid on.")],
+  "bid question": ["offer", (t) => wrong(t.bid && questionKey(JSON.parse(t.bid.question)) === questionKey(t.notice.question), "This is not the question you bid on.")],
+  "bid still there": ["offer", (t) => wrong(!t.bid?.accepted || t.bidThere, "The market signed for your bid and now says that there is none.")],
+  "bid there": ["offer", otherBid],
+  "offer round": ["offer", (t) => wrong(t.offer.round_id === t.notice.round_id, "The offer is for another round.")],
+  "offer terms": ["offer", (t) => wrong(t.offer.terms_hash === t.notice.terms_hash, "The offer is not for the terms that were bid on.")],
+  "offer question": ["offer", (t) => wrong(questionKey(t.offer.question) === questionKey(t.notice.question), "The offer asks another question than the round did.")],
+  "epsilon cap": ["offer", (t) => wrong(epsilonOf(t) <= Math.round(t.promise.epsilonMax * NANOS_PER_EPSILON) + 1, "The offer asks for more privacy than the round's cap allows.")],
+  "price": ["offer", (t) => wrong(isFair(t.bid.bid_micros, t.offer.q_numerator, t.promise.k, t.offer.payment_micros),
+    `The offer pays ${money(t.offer.payment_micros)} where your price comes to ${money(leastPaymentMicros(t.bid.bid_micros, t.offer.q_numerator, t.promise.k))}.`)],
+  "time to report": ["offer", (t) => wrong(t.offer.reports_close_at_ms >= t.notice.bids_close_at_ms + 1000 * t.promise.reportSeconds, "The offer leaves less time than the terms promise.")],
+  "same deadline": ["offer", (t) => wrong(t.offer.reports_close_at_ms === t.notice.reports_close_at_ms, "The offer and the round name two deadlines.")],
+  "report elsewhere": ["offer", (t) => wrong(!t.reportThere || t.report, "The market has a report of yours that this browser did not make: drawing again would spend again.")],
+  "market forgets": ["offer", (t) => wrong(t.counted >= t.accepted, "The market signed for more reports of yours than it now counts.")],
+  "offer unchanged": ["drawing", (t) => wrong(withoutClock(t.shown) === withoutClock(t.offer), "The offer is no longer the one you looked at.")],
+  "in time": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS < t.offer.reports_close_at_ms, "Reports close before yours could surely arrive: nothing was drawn and nothing is lost.")],
+  "bid receipt round": ["bid receipt", (t) => wrong(t.bidThere.round_id === t.notice.round_id, "The market's receipt is for another round.")],
+  "bid receipt terms": ["bid receipt", (t) => wrong(t.bidThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],
+  "bid receipt price": ["bid receipt", (t) => wrong(t.bidThere.bid_micros === t.bid.bid_micros, "The market's receipt says another price.")],
+  "bid receipt time": ["bid receipt", (t) => wrong(t.bidThere.placed_at_ms < t.notice.bids_close_at_ms, "The market's receipt says that the bid came late.")],
+  "bid receipt signature": ["bid receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "BidReceipt", t.bidThere), "The market's receipt is not signed by its key.")],
+  "receipt round": ["report receipt", (t) => wrong(t.reportThere.round_id === t.notice.round_id, "The market's receipt is for another round.")],
+  "receipt terms": ["report receipt", (t) => wrong(t.reportThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],
+  "receipt code": ["report receipt", (t) => wrong(t.reportThere.code === JSON.parse(t.report.body).code, "The market's receipt says another answer.")],
+  "receipt payment": ["report receipt", (t) => wrong(t.reportThere.payment_micros === t.report.payment_micros,
+    `The market's receipt promises ${money(t.reportThere.payment_micros)} where the offer said ${money(t.report.payment_micros)}.`)],
+  "receipt time": ["report receipt", (t) => wrong(t.notice.bids_close_at_ms <= t.reportThere.received_at_ms
+    && t.reportThere.received_at_ms < (t.notice.reports_close_at_ms ?? 0), "The market's receipt says that the report came late.")],
+  "receipt count": ["report receipt", (t) => wrong(t.accepted < t.reportThere.ordinal && t.reportThere.ordinal <= t.made, "The market's receipt counts your reports wrongly.")],
+  "receipt signature": ["report receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "ReportReceipt", t.reportThere), "The market's receipt is not signed by its key.")],
+  "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere, "The market signed for your report and now has none.")],
+  "payment": ["payment", (t) => wrong(t.paidMicros === t.report.payment_micros,
+    `${money(t.report.payment_micros)} was promised and ${t.paidMicros === null ? "nothing" : money(t.paidMicros)} was paid.`)],
+};
+
+/** Make every check of a stage; the first that fails is the refusal. */
+export async function refuse(stage, told, checks) {
+  for (const [belongs, check] of Object.values(checks)) {
+    if (belongs !== stage) continue;
+    const sentence = await check(told);
+    if (sentence) throw new Refusal(sentence);
+  }
+}

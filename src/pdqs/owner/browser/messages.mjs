@@ -1,0 +1,104 @@
+// What a market may say, to the field: the twin of pdqs/protocol/device_messages.py. Nothing is coerced and nothing is
+// left out; what has another shape is no message.
+
+import { Refusal } from "./refusal.mjs";
+
+export const MOST_CODES = 10_000;
+
+const whole = (low, high) => (value) => Number.isSafeInteger(value) && value >= low && value <= high;
+const real = (good) => (value) => typeof value === "number" && Number.isFinite(value) && good(value);
+const text = (pattern, most = Infinity) => (value) => typeof value === "string" && value.length <= most && pattern.test(value);
+const one = (...words) => (value) => words.includes(value);
+const maybe = (good) => (value) => value === null || good(value);
+const list = (good, most) => (value) => Array.isArray(value) && value.length <= most && value.every(good);
+const fields = (spec) => (value) =>
+  value !== null && typeof value === "object" && !Array.isArray(value)
+  && Object.keys(value).length === Object.keys(spec).length
+  && Object.entries(spec).every(([name, good]) => Object.hasOwn(value, name) && good(value[name]));
+
+const PRINTED = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$/;
+const id = text(/^[a-z]{1,3}_[0-9a-f]{24}$/);
+const hash = text(/^[0-9a-f]{64}$/);
+const micros = whole(0, 1e15);
+const bidMicros = whole(0, 1e9);
+const millis = whole(0, 1e14);
+const code = whole(0, MOST_CODES - 1);
+const count = whole(0, 1e9);
+const signature = text(/^([0-9a-f]{128})?$/);
+
+/** k: how many values a report can take, counted from the answers themselves; nothing for one that contradicts itself. */
+export function domainSize({ kind, labels, start, step, size }) {
+  const counted = { binary: 2, categories: new Set(labels).size, grid: size }[kind];
+  const placed = kind === "grid" || (start === 0 && step === 1);
+  const named = labels.length === (kind === "categories" ? size : 0);
+  return placed && named && counted === size ? size : undefined;
+}
+
+const domain = fields({
+  kind: one("binary", "categories", "grid"),
+  labels: list(text(PRINTED, 80), MOST_CODES),
+  start: real((x) => Math.abs(x) <= 1e12),
+  step: real((x) => x > 0 && x <= 1e12),
+  size: whole(2, MOST_CODES),
+});
+const question = fields({
+  attribute: text(/^[a-z][a-z0-9_.-]{0,59}$/),
+  text: text(PRINTED, 400),
+  domain: (value) => domain(value) && value.labels.every(Boolean) && domainSize(value) !== undefined,
+});
+
+export const SHAPES = {
+  notice: fields({
+    round_id: id,
+    state: one("open", "reporting", "settled", "cancelled"),
+    question,
+    bid_low_micros: bidMicros,
+    bid_high_micros: bidMicros,
+    epsilon_max: real((x) => x > 0 && x <= 20),
+    bids_close_at_ms: millis,
+    reports_close_at_ms: maybe(millis),
+    terms: text(/^/, 2_000_000),
+    terms_hash: hash,
+  }),
+  offer: fields({
+    round_id: id,
+    terms_hash: hash,
+    question,
+    q_numerator: whole(0, 2 ** 32 - 1),
+    payment_micros: micros,
+    reports_close_at_ms: millis,
+    now_ms: millis,
+  }),
+  BidReceipt: fields({ round_id: id, terms_hash: hash, bid_micros: bidMicros, placed_at_ms: millis, signature }),
+  ReportReceipt: fields({
+    round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature,
+  }),
+  me: (value) => value !== null && typeof value === "object" && micros(value.balance_micros) && count(value.reports_made),
+  statement: (value) =>
+    value !== null && typeof value === "object" && maybe(text(/^/, 400))(value.next)
+    && list((item) => typeof item?.kind === "string" && Number.isSafeInteger(item.amount_micros), 1000)(value.items),
+};
+
+/** The message, if it has the shape of one. */
+export function read(kind, value) {
+  if (!SHAPES[kind](value)) throw new Refusal(`What the market sent is not a ${kind.toLowerCase()} as one is written.`);
+  return value;
+}
+
+/** Whether a JSON text has no spaces outside its texts and every object's keys in strictly rising order: one way to say
+ * a thing, and no key twice. */
+export function isCanonical(json) {
+  const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+|\s+/g) ?? [];
+  if (tokens.join("") !== json || tokens.some((token) => /^\s/.test(token))) return false;
+  const open = [];
+  return tokens.every((token, place) => {
+    if (token === "{") open.push("");
+    else if (token === "[") open.push(null);
+    else if (token === "}" || token === "]") open.pop();
+    else if (tokens[place + 1] === ":" && token[0] === '"') {
+      if (!(token > open.at(-1))) return false;
+      open[open.length - 1] = token;
+    }
+    return true;
+  });
+}

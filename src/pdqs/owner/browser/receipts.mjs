@@ -1,0 +1,25 @@
+// Receipts that the market cannot take back: the twin of pdqs/protocol/receipts.py.
+
+import { Refusal } from "./refusal.mjs";
+
+const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+/** What a receipt's signature is over. */
+export function signedText(kind, { signature, ...fields }) {
+  const sorted = Object.fromEntries(Object.keys(fields).sort().map((name) => [name, fields[name]]));
+  return `pdqs receipt 1\n${kind}\n${JSON.stringify(sorted)}`;
+}
+
+/** Whether the holder of this key signed this receipt; refuses where the browser cannot tell. */
+export async function isSigned(publicKey, kind, receipt, subtle = globalThis.crypto?.subtle) {
+  if (!subtle) throw new Refusal("This page is not on a secure connection, so the market's receipt cannot be checked.");
+  let key;
+  try {
+    key = await subtle.importKey("raw", bytesOf(publicKey), { name: "Ed25519" }, false, ["verify"]);
+  } catch (fault) {
+    if (fault.name === "NotSupportedError") throw new Refusal("This browser cannot check the market's signature (Ed25519).");
+    return false;
+  }
+  const said = new TextEncoder().encode(signedText(kind, receipt));
+  return subtle.verify({ name: "Ed25519" }, key, bytesOf(receipt.signature), said).catch(() => false);
+}

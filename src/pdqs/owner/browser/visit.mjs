@@ -1,0 +1,116 @@
+// One owner's dealings with one market: the twin of pdqs/owner/visit.py. `ask(path, {method, body})` makes a request under
+// /v1 and gives the answer's JSON; what the market refuses it throws as a MarketRefusal.
+
+import { Refusal } from "./refusal.mjs";
+
+const MOST_PAGES = 200;
+
+/** The market said no: its type is a word for programs, its message a sentence. */
+export class MarketRefusal extends Error {
+  constructor(status, type, detail) {
+    super(`The market said no: ${detail}.`);
+    Object.assign(this, { name: "MarketRefusal", status, type });
+  }
+}
+
+/** How to ask a market: `fetch` with a bearer token or, on the market's own pages, with a session and its CSRF token. */
+export function asker(address, headers = {}, fetched = globalThis.fetch.bind(globalThis)) {
+  return async (path, { method = "GET", body } = {}) => {
+    const sent = { Accept: "application/json", ...headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+    const credentials = "Authorization" in headers ? "omit" : "same-origin";
+    const answer = await fetched(`${address}/v1${path}`, { method, body, headers: sent, redirect: "error", cache: "no-store", credentials });
+    const found = await answer.json().catch(() => null);
+    if (!answer.ok) {
+      const said = typeof found?.detail === "string" ? found.detail : `it answered ${answer.status}`;
+      throw new MarketRefusal(answer.status, found?.type, said.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?").slice(0, 400));
+    }
+    return found;
+  };
+}
+
+export class Visit {
+  constructor(device, ask, clock = Date.now) {
+    Object.assign(this, { device, ask, clock });
+  }
+
+  async get(kind, path) {
+    return this.device.read(kind, await this.ask(path));
+  }
+
+  async ifAny(kind, path, missing) {
+    try {
+      return await this.get(kind, path);
+    } catch (fault) {
+      if (fault.status === 404 && fault.type === missing) return null;
+      throw fault;
+    }
+  }
+
+  notice(round) { return this.get("notice", `/notices/${round}`); }
+  offer(round) { return this.get("offer", `/rounds/${round}/offer`); }
+  bidThere(round) { return this.ifAny("BidReceipt", `/rounds/${round}/bid`, "no-bid"); }
+  reportThere(round) { return this.ifAny("ReportReceipt", `/rounds/${round}/report`, "no-report"); }
+
+  /** Bid, unless there is one; what stands comes back. */
+  async bid(round, bidMicros) {
+    const notice = await this.notice(round);
+    const kept = await this.device.bid(notice, bidMicros, await this.bidThere(round));
+    const receipt = this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid`, { method: "PUT", body: kept.body }));
+    await this.device.takeBidReceipt(notice, receipt);
+    return kept;
+  }
+
+  /** Everything the market says about a round, checked. */
+  async review(round) {
+    const [notice, offer] = [await this.notice(round), await this.offer(round)];
+    const [bidThere, reportThere] = [await this.bidThere(round), await this.reportThere(round)];
+    const { reports_made: counted } = await this.get("me", "/me");
+    return this.device.review(notice, offer, { bidThere, reportThere, counted });
+  }
+
+  /** Look at the offer and the server's clock once more, then draw, charge and store. */
+  async draw(review, code, agreed = []) {
+    const fresh = await this.offer(review.offer.round_id);
+    return this.device.report(review, code, { fresh, nowMs: this.clock(), agreed });
+  }
+
+  /** Send the stored bytes, and keep the receipt when it is what was offered. */
+  async send(stored) {
+    const where = this.device.at(stored.round_id);
+    const notice = await this.notice(stored.round_id);
+    if (notice.terms_hash !== stored.terms_hash) throw new Refusal("These are not the terms that were reported on.");
+    await this.device.note("sent", { ...where, at_ms: this.clock() });
+    let answer;
+    try {
+      answer = await this.ask(`/rounds/${stored.round_id}/report`, { method: "PUT", body: stored.body });
+    } catch (fault) {
+      if (fault.status === 409) await this.device.note("refused", { ...where, refused: fault.message });
+      throw fault;
+    }
+    await this.device.takeReceipt(notice, this.device.read("ReportReceipt", answer));
+    return this.device.reportFor(stored.round_id);
+  }
+
+  /** Of a settled round: what was paid, held against what was promised. */
+  async settleUp(round) {
+    const [notice, stored] = [await this.notice(round), await this.device.reportFor(round)];
+    if (!stored || stored.paid_micros !== null || notice.state !== "settled") return;
+    const receipt = await this.reportThere(round);
+    if (receipt) await this.device.takeReceipt(notice, receipt);
+    else if (stored.accepted_at_ms === null) return;
+    await this.device.takePayment(notice, receipt, await this.paid(round));
+  }
+
+  async paid(round) {
+    const seen = new Set();
+    for (let after = ""; seen.size < MOST_PAGES && !seen.has(after);) {
+      seen.add(after);
+      const page = await this.get("statement", `/statement${after ? `?after=${encodeURIComponent(after)}` : ""}`);
+      const found = page.items.find((item) => item.round_id === round && item.kind === "settlement");
+      if (found) return found.amount_micros;
+      if (page.next === null) return null;
+      after = page.next;
+    }
+    throw new Refusal("The market's list has no end.");
+  }
+}

@@ -1,0 +1,380 @@
+"""Everything the device holds a market to, as named checks: each says in a sentence what is wrong, or nothing.
+
+A check belongs to a stage, and all checks of a stage are made at once, in the order below. They are named so that each
+can be shown to be what catches its lie: a device without it, and only that one, is taken in. The browser's twin,
+``browser/checks.mjs``, has the same names.
+
+The frozen document is read by the core's own reader, and must be what the core would write. What an owner is shown
+comes beside it; the two are compared field by field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, final
+
+from pdqs.model.errors import TermsError
+from pdqs.model.money import MICROS_PER_UNIT, exact_money
+from pdqs.owner.account import StoredBid, StoredReport
+from pdqs.owner.errors import OfferRefused
+from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair, least_payment_micros
+from pdqs.protocol.device_messages import BidReceipt, DomainMessage, Offer, ReportReceipt, RoundNotice
+from pdqs.protocol.receipts import is_signed
+from pdqs.rounds.canonical import written
+from pdqs.rounds.terms import Terms
+
+MARGIN_MS = 5_000
+"""A report is not drawn when reports close so soon by the server's clock: it might come too late to be paid."""
+
+Stage = Literal["notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """The facts of the frozen document that the owner's side relies on."""
+
+    round_id: object
+    attribute: object
+    receipt_key: str
+    bids_close_at_ms: object
+    report_seconds: int
+    terms: Terms
+    is_canonical: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the market has said so far, beside what the device itself has kept."""
+
+    notice: RoundNotice
+    promise: Promise
+    bid: StoredBid | None = None
+    bid_there: BidReceipt | None = None
+    offer: Offer | None = None
+    shown: Offer | None = None
+    report: StoredReport | None = None
+    report_there: ReportReceipt | None = None
+    made: int = 0
+    accepted: int = 0
+    counted: int = 0
+    paid_micros: int | None = None
+
+
+Check = Callable[[Told], str | None]
+Checks = Mapping[str, tuple[Stage, Check]]
+
+
+def promise_of(notice: RoundNotice) -> Promise:
+    """Read the frozen document; one that cannot be read is refused."""
+    try:
+        document = json.loads(notice.terms)
+        terms = Terms.read(document["terms"])
+        return Promise(
+            round_id=document["round"],
+            attribute=document["attribute"],
+            receipt_key=str(document["receipt_key"]),
+            bids_close_at_ms=document["bids_close_at_ms"],
+            report_seconds=int(document["report_seconds"]),
+            terms=terms,
+            is_canonical=written(document["terms"]) == terms.canonical() and written(document) == notice.terms,
+        )
+    except (ValueError, KeyError, TypeError, RecursionError, TermsError, OverflowError) as fault:
+        said = fault if isinstance(fault, TermsError) else type(fault).__name__
+        raise OfferRefused(f"round {notice.round_id}: the terms cannot be read ({said})") from None
+
+
+def refuse(stage: Stage, told: Told, checks: Checks) -> None:
+    """Make every check of a stage; the first that fails is the refusal."""
+    for belongs, check in checks.values():
+        if belongs == stage:
+            wrong = check(told)
+            if wrong is not None:
+                raise OfferRefused(f"round {told.notice.round_id}: {wrong}")
+
+
+def _offer(told: Told) -> Offer:
+    if told.offer is None:
+        raise OfferRefused(f"round {told.notice.round_id}: there is no offer to look at")
+    return told.offer
+
+
+def _differs(what: str, frozen: object, shown: object) -> str | None:
+    return None if frozen == shown else f"the {what} shown ({shown}) is not that of the terms ({frozen})"
+
+
+def _hash(told: Told) -> str | None:
+    found = hashlib.sha256(told.notice.terms.encode()).hexdigest()
+    return None if found == told.notice.terms_hash else "the terms do not match their hash"
+
+
+def _canonical(told: Told) -> str | None:
+    return None if told.promise.is_canonical else "the terms are not written as their own reader would write them"
+
+
+def _domain(told: Told) -> str | None:
+    said = told.notice.question.domain
+    try:
+        same = DomainMessage.of(said.domain()) == said
+    except TermsError:
+        same = False
+    return None if same else "the list of answers is not what its own domain would say"
+
+
+def _bid_range(told: Told) -> str | None:
+    low, high = (round(end * MICROS_PER_UNIT) for end in told.promise.terms.bid_range)
+    return _differs("bid range", (low, high), (told.notice.bid_low_micros, told.notice.bid_high_micros))
+
+
+def _contract(told: Told) -> str | None:
+    contract = told.promise.terms.contract
+    return None if contract == "on-report" else f"contract {contract!r} would give the coin away"
+
+
+def _key(told: Told) -> str | None:
+    key = told.promise.receipt_key
+    good = len(key) == 64 and all(c in "0123456789abcdef" for c in key)
+    return None if good else "the terms name no key that receipts could be checked with"
+
+
+def _other_bid(told: Told) -> str | None:
+    there, ours = told.bid_there, told.bid
+    if there is None:
+        return None
+    if ours is None:
+        return "the market has a bid of yours that this device did not make (another device, or an older file here)"
+    same = (there.bid_micros, there.terms_hash) == (ours.bid_micros, ours.terms_hash)
+    return None if same else "the market has another bid of yours than the one this device made"
+
+
+def _lost_bid(told: Told) -> str | None:
+    gone = told.bid is not None and told.bid.accepted and told.bid_there is None
+    return "the market signed for your bid and now says that there is none" if gone else None
+
+
+def _bid_terms(told: Told) -> str | None:
+    same = told.bid is not None and told.bid.terms_hash == told.notice.terms_hash
+    return None if same else "these are not the terms you bid on"
+
+
+def _bid_question(told: Told) -> str | None:
+    same = told.bid is not None and told.bid.question == told.notice.question.model_dump_json()
+    return None if same else "this is not the question you bid on"
+
+
+def _cap(told: Told) -> str | None:
+    offer = _offer(told)
+    nanos = epsilon_nanos(offer.q_numerator, told.promise.terms.domain_size)
+    most = round(told.promise.terms.epsilon_max * NANOS_PER_EPSILON) + 1  # the cap itself, rounded up, is allowed
+    return None if nanos <= most else f"the offer's epsilon {nanos / NANOS_PER_EPSILON:.6f} is above the round's cap"
+
+
+def _price(told: Told) -> str | None:
+    offer, k = _offer(told), told.promise.terms.domain_size
+    bid_micros = told.bid.bid_micros if told.bid else 0
+    if is_fair(bid_micros, offer.q_numerator, k, offer.payment_micros):
+        return None
+    least = least_payment_micros(bid_micros, offer.q_numerator, k)
+    return f"the offer pays {exact_money(offer.payment_micros)} where your price comes to {exact_money(least)}"
+
+
+def _short_time(told: Told) -> str | None:
+    promised = told.notice.bids_close_at_ms + 1000 * told.promise.report_seconds
+    return None if _offer(told).reports_close_at_ms >= promised else "the offer leaves less time than the terms promise"
+
+
+def _too_late(told: Told) -> str | None:
+    offer = _offer(told)
+    in_time = offer.now_ms + MARGIN_MS < offer.reports_close_at_ms
+    return None if in_time else "reports close before yours could surely arrive: nothing was drawn and nothing is lost"
+
+
+def _changed(told: Told) -> str | None:
+    if told.shown is None:
+        return "the offer was not looked at"
+    same = told.shown.model_copy(update={"now_ms": 0}) == _offer(told).model_copy(update={"now_ms": 0})
+    return None if same else "the offer is no longer the one you looked at"
+
+
+def _other_report(told: Told) -> str | None:
+    made_here = told.report_there is None or told.report is not None
+    return (
+        None
+        if made_here
+        else (
+            "the market has a report of yours that this device did not make (another device, or an older file here):"
+            " drawing again would spend again"
+        )
+    )
+
+
+def _forgets(told: Told) -> str | None:
+    return (
+        None
+        if told.counted >= told.accepted
+        else (f"the market signed for {told.accepted} reports of yours and now counts {told.counted}")
+    )
+
+
+def _receipt_of(told: Told) -> ReportReceipt:
+    if told.report_there is None:
+        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt")
+    return told.report_there
+
+
+def _wrong(what: str, good: bool) -> str | None:
+    return None if good else f"the market's receipt {what}"
+
+
+def _bid_of(told: Told) -> tuple[StoredBid, BidReceipt]:
+    if told.bid is None or told.bid_there is None:
+        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt for a bid of this device")
+    return told.bid, told.bid_there
+
+
+def _report_of(told: Told) -> tuple[StoredReport, ReportReceipt]:
+    if told.report is None or told.report_there is None:
+        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt for a report of this device")
+    return told.report, told.report_there
+
+
+def _paid(told: Told) -> str | None:
+    promised = told.report.payment_micros if told.report else 0
+    paid = "nothing" if told.paid_micros is None else exact_money(told.paid_micros)
+    good = told.paid_micros == promised
+    return None if good else f"{exact_money(promised)} was promised and {paid} was paid"
+
+
+CHECKS: Checks = MappingProxyType(
+    {
+        "terms hash": ("notice", _hash),
+        "terms canonical": ("notice", _canonical),
+        "shown round": ("notice", lambda t: _differs("round", t.promise.round_id, t.notice.round_id)),
+        "shown attribute": (
+            "notice",
+            lambda t: _differs("attribute", t.promise.attribute, t.notice.question.attribute),
+        ),
+        "shown text": ("notice", lambda t: _differs("text", t.promise.terms.question.text, t.notice.question.text)),
+        "domain": ("notice", _domain),
+        "shown answers": (
+            "notice",
+            lambda t: _differs(
+                "list of answers", DomainMessage.of(t.promise.terms.question.domain), t.notice.question.domain
+            ),
+        ),
+        "shown bid range": ("notice", _bid_range),
+        "shown cap": ("notice", lambda t: _differs("cap", t.promise.terms.epsilon_max, t.notice.epsilon_max)),
+        "shown closing time": (
+            "notice",
+            lambda t: _differs("closing time", t.promise.bids_close_at_ms, t.notice.bids_close_at_ms),
+        ),
+        "contract": ("notice", _contract),
+        "receipt key": ("notice", _key),
+        "open for bids": (
+            "bidding",
+            lambda t: None if t.notice.state == "open" else f"it is {t.notice.state} and takes no bids",
+        ),
+        "bid elsewhere": ("bidding", _other_bid),
+        "bid terms": ("offer", _bid_terms),
+        "bid question": ("offer", _bid_question),
+        "bid still there": ("offer", _lost_bid),
+        "bid there": ("offer", _other_bid),
+        "offer round": (
+            "offer",
+            lambda t: None if _offer(t).round_id == t.notice.round_id else "the offer is for another round",
+        ),
+        "offer terms": (
+            "offer",
+            lambda t: None if _offer(t).terms_hash == t.notice.terms_hash else "the offer is for other terms",
+        ),
+        "offer question": (
+            "offer",
+            lambda t: None if _offer(t).question == t.notice.question else "the offer asks another question",
+        ),
+        "epsilon cap": ("offer", _cap),
+        "price": ("offer", _price),
+        "time to report": ("offer", _short_time),
+        "same deadline": (
+            "offer",
+            lambda t: None
+            if _offer(t).reports_close_at_ms == t.notice.reports_close_at_ms
+            else "the offer and the round name two deadlines",
+        ),
+        "report elsewhere": ("offer", _other_report),
+        "market forgets": ("offer", _forgets),
+        "offer unchanged": ("drawing", _changed),
+        "in time": ("drawing", _too_late),
+        "bid receipt round": (
+            "bid receipt",
+            lambda t: _wrong("is for another round", _bid_of(t)[1].round_id == t.notice.round_id),
+        ),
+        "bid receipt terms": (
+            "bid receipt",
+            lambda t: _wrong("is for other terms", _bid_of(t)[1].terms_hash == t.notice.terms_hash),
+        ),
+        "bid receipt price": (
+            "bid receipt",
+            lambda t: _wrong("says another price", _bid_of(t)[0].bid_micros == _bid_of(t)[1].bid_micros),
+        ),
+        "bid receipt time": (
+            "bid receipt",
+            lambda t: _wrong("says that the bid came late", _bid_of(t)[1].placed_at_ms < t.notice.bids_close_at_ms),
+        ),
+        "bid receipt signature": (
+            "bid receipt",
+            lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _bid_of(t)[1])),
+        ),
+        "receipt round": (
+            "report receipt",
+            lambda t: _wrong("is for another round", _receipt_of(t).round_id == t.notice.round_id),
+        ),
+        "receipt terms": (
+            "report receipt",
+            lambda t: _wrong("is for other terms", _receipt_of(t).terms_hash == t.notice.terms_hash),
+        ),
+        "receipt code": (
+            "report receipt",
+            lambda t: _wrong("says another answer", _receipt_of(t).code == json.loads(_report_of(t)[0].body)["code"]),
+        ),
+        "receipt payment": (
+            "report receipt",
+            lambda t: _wrong(
+                f"promises {exact_money(_receipt_of(t).payment_micros)} where the offer said"
+                f" {exact_money(_report_of(t)[0].payment_micros)}",
+                _receipt_of(t).payment_micros == _report_of(t)[0].payment_micros,
+            ),
+        ),
+        "receipt time": (
+            "report receipt",
+            lambda t: _wrong(
+                "says that the report came late",
+                t.notice.bids_close_at_ms <= _receipt_of(t).received_at_ms < (t.notice.reports_close_at_ms or 0),
+            ),
+        ),
+        "receipt count": (
+            "report receipt",
+            lambda t: _wrong("counts your reports wrongly", t.accepted < _receipt_of(t).ordinal <= t.made),
+        ),
+        "receipt signature": (
+            "report receipt",
+            lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _receipt_of(t))),
+        ),
+        "report still there": (
+            "payment",
+            lambda t: "the market signed for your report and now has none"
+            if t.report is not None and t.report.accepted_at_ms is not None and t.report_there is None
+            else None,
+        ),
+        "payment": ("payment", _paid),
+    }
+)  # fmt: skip
+
+
+def without(*names: str) -> Checks:
+    """The checks less some: a weakened device, to show that it is they which catch a lie."""
+    return MappingProxyType({name: check for name, check in CHECKS.items() if name not in names})

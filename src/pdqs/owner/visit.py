@@ -1,0 +1,83 @@
+"""One owner's dealings with one market: what is asked for, in which order, and what is kept of the answers.
+
+The market is asked first what it has: a bid or a report that this device did not make is refused, for another draw
+would spend again. A report's four facts (drawn, sent, accepted, paid) are kept as they come true, and not before. The
+browser's twin is ``browser/visit.mjs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, final
+
+from pdqs.owner.account import StoredBid, StoredReport
+from pdqs.owner.client import OwnerClient
+from pdqs.owner.errors import DeviceError
+from pdqs.owner.review import Device, Review
+from pdqs.protocol.device_messages import RoundNotice
+from pdqs.protocol.problems import ConflictError
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A device and its line to a market; ``clock`` is the device's own, in milliseconds, and decides nothing."""
+
+    device: Device
+    client: OwnerClient
+    clock: Callable[[], int]
+
+    def bid(self, round_id: str, bid_micros: int) -> StoredBid:
+        """Bid, unless there is one; what stands comes back."""
+        notice = self.client.notice(round_id)
+        kept = self.device.bid(notice, bid_micros, there=self.client.bid_if_any(round_id))
+        receipt = self.client.send_bid(round_id, kept.body.encode())
+        self.device.take_bid_receipt(notice, receipt)
+        return kept
+
+    def review(self, round_id: str) -> Review:
+        """Everything the market says about a round, checked."""
+        return self.device.review(
+            self.client.notice(round_id),
+            self.client.offer(round_id),
+            bid_there=self.client.bid_if_any(round_id),
+            report_there=self.client.report_if_any(round_id),
+            counted=self.client.account().reports_made,
+        )
+
+    def stored(self, round_id: str) -> StoredReport | None:
+        """The report that this device made in a round, if it made one."""
+        return self.device.ledger.account().report(self.device.market, round_id)
+
+    def draw(self, review: Review, value: Any, agreed: Collection[str] = ()) -> StoredReport:
+        """Look at the offer and the server's clock once more, then draw, charge and store."""
+        fresh = self.client.offer(review.offer.round_id)
+        return self.device.report(review, value, fresh=fresh, now_ms=self.clock(), agreed=agreed)
+
+    def send(self, stored: StoredReport) -> StoredReport:
+        """Send the stored bytes, and keep the receipt when it is what was offered."""
+        where = {"market": stored.market, "round_id": stored.round_id}
+        notice = self.client.notice(stored.round_id)
+        if notice.terms_hash != stored.terms_hash:
+            raise DeviceError(f"round {stored.round_id}: these are not the terms that were reported on")
+        self.device.ledger.note("sent", **where, at_ms=self.clock())
+        try:
+            receipt = self.client.send_report(stored.round_id, stored.body.encode())
+        except ConflictError as fault:
+            self.device.ledger.note("refused", **where, refused=str(fault))
+            raise
+        self.device.take_receipt(notice, receipt)
+        return self.stored(stored.round_id) or stored
+
+    def settle_up(self, notice: RoundNotice) -> None:
+        """Of a settled round: what was paid, held against what was promised."""
+        stored = self.stored(notice.round_id)
+        if stored is None or stored.paid_micros is not None or notice.state != "settled":
+            return
+        receipt = self.client.report_if_any(notice.round_id)
+        if receipt is not None:
+            self.device.take_receipt(notice, receipt)
+        elif stored.accepted_at_ms is None:
+            return
+        self.device.take_payment(notice, receipt, self.client.paid_micros(notice.round_id))

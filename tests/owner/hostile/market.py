@@ -1,0 +1,240 @@
+"""A scripted market on loopback: one round, told honestly but for one lie. It keeps nobody's money and knows no owners.
+
+Every lie and run has a market of its own under ``/LIE/RUN``, so that many devices can be lied to at once. What is told
+honestly is told by :class:`Script`; a :class:`Lie` edits one answer on its way out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import pdqs
+from pdqs.owner.price import least_payment_micros
+from pdqs.protocol.device_messages import BidReceipt, DomainMessage, ReportReceipt
+from pdqs.protocol.receipts import signed_bytes
+
+Json = dict[str, Any]
+ROUND = "rnd_" + "a1" * 12
+OTHER_ROUND = "rnd_" + "b2" * 12
+CLOSES = 1_800_000_000_000
+REPORTS_CLOSE = CLOSES + 60_000
+BID = 300_000
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+OTHER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
+QUERY = pdqs.Histogram(pdqs.Domain.categories(["tea", "coffee", "neither"]), "What do you drink?")
+
+
+def public(key: Ed25519PrivateKey) -> str:
+    return key.public_key().public_bytes_raw().hex()
+
+
+def canonical(document: Json) -> str:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def honest_document() -> Json:
+    return {
+        "round": ROUND,
+        "attribute": "drink",
+        "bids_close_at_ms": CLOSES,
+        "report_seconds": 60,
+        "minimum_owners": 2,
+        "receipt_key": public(KEY),
+        "terms": json.loads(pdqs.Terms(query=QUERY, budget=100.0).canonical()),
+    }
+
+
+def honest_question() -> Json:
+    domain = DomainMessage.of(QUERY.domain).model_dump()
+    return {"attribute": "drink", "text": QUERY.text, "domain": domain}
+
+
+def sign(receipt: Json, key: Ed25519PrivateKey = KEY) -> Json:
+    kind = ReportReceipt if "code" in receipt else BidReceipt
+    plain = kind.model_construct(**{name: value for name, value in receipt.items() if name != "signature"})
+    return {**receipt, "signature": key.sign(signed_bytes(plain)).hex()}
+
+
+@dataclass
+class Script:
+    """One round as an honest market would tell it, to one device."""
+
+    document: Json = field(default_factory=honest_document)
+    question: Json = field(default_factory=honest_question)
+    terms: str | None = None
+    terms_hash: str | None = None
+    key: Ed25519PrivateKey = KEY
+    q_numerator: int = 2**30
+    bid: Json | None = None
+    report: Json | None = None
+    offers_told: int = 0
+
+    @property
+    def stage(self) -> str:
+        if self.report is not None:
+            return "settled"
+        return "open" if self.bid is None else "reporting"
+
+    @property
+    def text(self) -> str:
+        return self.terms if self.terms is not None else canonical(self.document)
+
+    @property
+    def hash(self) -> str:
+        return self.terms_hash or hashed(self.text)
+
+    @property
+    def payment(self) -> int:
+        size = len(self.question["domain"]["labels"])
+        return least_payment_micros(BID, self.q_numerator, size)
+
+    def notice(self) -> Json:
+        low, high = self.document["terms"]["bid_range"]
+        return {
+            "round_id": ROUND,
+            "state": self.stage,
+            "question": self.question,
+            "bid_low_micros": round(low * 1e6),
+            "bid_high_micros": round(high * 1e6),
+            "epsilon_max": self.document["terms"]["epsilon_max"],
+            "bids_close_at_ms": self.document["bids_close_at_ms"],
+            "reports_close_at_ms": None if self.stage == "open" else REPORTS_CLOSE,
+            "terms": self.text,
+            "terms_hash": self.hash,
+        }
+
+    def offer(self) -> Json:
+        self.offers_told += 1
+        return {
+            "round_id": ROUND,
+            "terms_hash": self.hash,
+            "question": self.question,
+            "q_numerator": self.q_numerator,
+            "payment_micros": self.payment,
+            "reports_close_at_ms": REPORTS_CLOSE,
+            "now_ms": CLOSES + 1000,
+        }
+
+    def take_bid(self, body: Json) -> Json:
+        plain = {"round_id": ROUND, **body, "placed_at_ms": CLOSES - 5000}
+        self.bid = sign(plain, self.key)
+        return self.bid
+
+    def take_report(self, body: Json) -> Json:
+        plain = {"round_id": ROUND, **body, "received_at_ms": CLOSES + 2000}
+        self.report = sign({**plain, "payment_micros": self.payment, "ordinal": 1}, self.key)
+        return self.report
+
+    def answer(self, method: str, what: str, body: Json) -> tuple[int, Json]:
+        """What is told: ``what`` is the last word of the path."""
+        missing = {"type": f"no-{what}", "title": "", "status": 404, "detail": f"you have no {what}"}
+        if method == "PUT":
+            return 200, self.take_bid(body) if what == "bid" else self.take_report(body)
+        if what in ("bid", "report"):
+            kept = self.bid if what == "bid" else self.report
+            return (404, missing) if kept is None else (200, kept)
+        posting = {"transaction_id": "t", "kind": "settlement", "account": "o", "amount_micros": self.payment}
+        posting |= {"at_ms": CLOSES + 9000, "round_id": ROUND}
+        user = {"user_id": "u_" + "0" * 24, "role": "owner", "name": "Ann", "created_at_ms": 1}
+        told: dict[str, Callable[[], Json]] = {
+            "notice": self.notice,
+            "offer": self.offer,
+            "me": lambda: {"user": user, "balance_micros": 0, "reports_made": 0 if self.report is None else 1},
+            "statement": lambda: {"balance_micros": 0, "items": [posting] if self.report else [], "next": None},
+        }
+        return 200, told[what]()
+
+
+Edit = Callable[[Script, str, int, Json], tuple[int, Json]]
+"""Edits an answer: the script, what is answered (``PUT bid``, ``GET notice`` ...), its status and its body."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lie:
+    """One lie: how the script is set up for it, how answers are edited, and what it is after.
+
+    ``goal`` is the kind of entry that must not come to be; ``caught_by`` are the checks that catch it: a device without
+    them, and with all the others, makes that entry. ``seed`` is what the device's account holds before; ``agrees`` what
+    the owner agrees to (her agreeing to ``persuaded`` besides is the weakness, where it is no check that catches it).
+    """
+
+    goal: str
+    caught_by: frozenset[str] = frozenset()
+    prepare: Callable[[Script], None] = lambda _script: None
+    edit: Edit = lambda _script, _what, status, body: (status, body)
+    seed: tuple[Json, ...] = ()
+    agrees: tuple[str, ...] = ("new fact",)
+    persuaded: tuple[str, ...] = ()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Hostile
+
+    def do_GET(self) -> None:
+        self._tell("GET", b"")
+
+    def do_PUT(self) -> None:
+        self._tell("PUT", self.rfile.read(int(self.headers.get("content-length", "0"))))
+
+    def _tell(self, method: str, content: bytes) -> None:
+        _, name, run, _, *path = unquote(self.path.partition("?")[0]).split("/")
+        what = "notice" if path[0] == "notices" else path[-1]
+        status, body = self.server.told(name, run, method, what, json.loads(content or b"{}"))
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_words: object) -> None:
+        """Say nothing."""
+
+
+class Hostile(ThreadingHTTPServer):
+    """All lies at once, each under its own path."""
+
+    daemon_threads = True
+
+    def __init__(self, lies: dict[str, Lie]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.lies = lies
+        self._scripts: dict[tuple[str, str], Script] = {}
+
+    def told(self, name: str, run: str, method: str, what: str, body: Json) -> tuple[int, Json]:
+        lie = self.lies[name]
+        if (name, run) not in self._scripts:
+            self._scripts[name, run] = Script()
+            lie.prepare(self._scripts[name, run])
+        script = self._scripts[name, run]
+        status, honest = script.answer(method, what, body)
+        return lie.edit(script, f"{method} {what}", status, json.loads(json.dumps(honest)))
+
+
+@contextmanager
+def hostile(lies: dict[str, Lie]) -> Iterator[str]:
+    """Serve the lies; the address they are under."""
+    server = Hostile(lies)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

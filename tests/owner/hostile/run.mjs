@@ -1,0 +1,36 @@
+// The browser's device at a hostile market, outside a browser.
+// node run.mjs MODULES_DIRECTORY < JSON of [{address, without, agreed, seed, code}]
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const load = (name) => import(pathToFileURL(join(process.argv[2], name)));
+const { CHECKS } = await load("checks.mjs");
+const { Device } = await load("device.mjs");
+const { memoryStore } = await load("store.mjs");
+const { asker, Visit } = await load("visit.mjs");
+
+async function visit({ address, round, bid, without, agreed, seed }) {
+  const checks = Object.fromEntries(Object.entries(CHECKS).filter(([name]) => !without.includes(name)));
+  const device = new Device(memoryStore(), address, { checks });
+  let refused = null;
+  try {
+    for (const { kind, ...fields } of seed) await device.note(kind, { market: address, ...fields });
+    for (const name of ["drink", "beverage", "illness", ""]) await device.setCap(name, 90e9);
+    const visiting = new Visit(device, asker(address), () => 7);
+    await visiting.bid(round, bid);
+    const review = await visiting.review(round);
+    const stored = await visiting.draw(review, 1, agreed);
+    await visiting.send(stored);
+    await visiting.settleUp(round);
+  } catch (fault) {
+    refused = `${fault.name}: ${fault.message}`;
+  }
+  const entries = (await device.account()).entries.slice(seed.length);
+  return { refused, kinds: entries.map((entry) => entry.kind) };
+}
+
+const found = [];
+for (const one of JSON.parse(readFileSync(0, "utf8"))) found.push(await visit(one));
+process.stdout.write(JSON.stringify(found));

@@ -1,0 +1,141 @@
+"""Every lie of a hostile market is refused by both devices, and takes in a device without the check that catches it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+
+from owner.node import BROWSER
+from pdqs.model.errors import PdqsError
+from pdqs.owner.account import OVERALL
+from pdqs.owner.checks import CHECKS, without
+from pdqs.owner.client import OwnerClient
+from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
+from pdqs.owner.visit import Visit
+from pdqs.protocol import transport
+
+from .lies import LIES
+from .market import BID, ROUND, Lie, hostile
+
+HONEST = ["bid", "bid-accepted", "admitted", "drawn", "sent", "accepted", "paid"]
+ALL = {"the truth": Lie(goal="nothing"), **LIES}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with hostile(ALL) as found:
+        yield found
+
+
+def visited(address: str, name: str, tmp_path: Path, *, weak: bool) -> tuple[str | None, list[str]]:
+    """One owner's whole dealings with the market of one lie: why it ended, and the kinds of entries that came to be."""
+    lie = ALL[name]
+    market = f"{address}/{name}/python-{'weak' if weak else 'whole'}"
+    ledger, agreed = Ledger(tmp_path / "device.sqlite"), {*lie.agrees, *(lie.persuaded if weak else ())}
+    for fields in lie.seed:
+        ledger.note(**{"market": market, **fields})
+    for attribute in ("drink", "beverage", "illness", OVERALL):
+        ledger.set_cap(attribute, 90 * 10**9)
+    device = Device(market=market, ledger=ledger, checks=without(*lie.caught_by) if weak else CHECKS)
+    refused = None
+    with OwnerClient(market, sleep=lambda _: None) as client:
+        visit = Visit(device=device, client=client, clock=lambda: 7)
+        try:
+            visit.bid(ROUND, BID)
+            review = visit.review(ROUND)
+            visit.send(visit.draw(review, "coffee", agreed=agreed))
+            visit.settle_up(client.notice(ROUND))
+        except PdqsError as fault:
+            refused = str(fault)
+    kinds = [str(entry["kind"]) for entry in ledger.account().entries[len(lie.seed) :]]
+    ledger.close()
+    return refused, [kind for kind in kinds if kind != "cap"]
+
+
+def test_there_are_lies_enough_and_each_check_catches_one() -> None:
+    assert len(LIES) >= 60
+    assert {name for lie in LIES.values() for name in lie.caught_by} == {"shape", *CHECKS}
+
+
+def test_a_market_that_tells_the_truth_is_dealt_with_to_the_end(address: str, tmp_path: Path) -> None:
+    assert visited(address, "the truth", tmp_path, weak=False) == (None, HONEST)
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_is_refused(name: str, address: str, tmp_path: Path) -> None:
+    refused, kinds = visited(address, name, tmp_path, weak=False)
+    assert refused is not None
+    assert LIES[name].goal not in kinds
+    assert refused.isprintable()
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_device_without_its_check_is_taken_in(
+    name: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "shape" in LIES[name].caught_by:
+        monkeypatch.setattr(transport, "_parsed", lambda kind, content: careless(kind, json.loads(content)))
+    _, kinds = visited(address, name, tmp_path, weak=True)
+    assert LIES[name].goal in kinds
+
+
+def careless(kind: Any, value: Any) -> Any:
+    """A message taken as it comes: fields that are not there are None, and no field is looked at."""
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(each for each in get_args(kind) if each is not type(None))
+    if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, dict):
+        fields = {n: careless(f.annotation, value.get(n)) for n, f in kind.model_fields.items()}
+        return kind.model_construct(**fields)
+    if get_origin(kind) is list and isinstance(value, list):
+        return [careless(get_args(kind)[0], item) for item in value]
+    return value
+
+
+@pytest.fixture(scope="module")
+def in_javascript(address: str) -> dict[tuple[str, bool], dict[str, Any]]:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
+    runs = [(name, weak) for name in ALL for weak in (False, True)]
+    cases = [
+        {
+            "address": f"{address}/{name.replace(' ', '%20')}/browser-{'weak' if weak else 'whole'}",
+            "round": ROUND,
+            "bid": BID,
+            "without": sorted(ALL[name].caught_by) if weak else [],
+            "agreed": [*ALL[name].agrees, *(ALL[name].persuaded if weak else ())],
+            "seed": list(ALL[name].seed),
+        }
+        for name, weak in runs
+    ]
+    script = str(Path(__file__).with_name("run.mjs"))
+    ran = subprocess.run(
+        [node, script, str(BROWSER)], input=json.dumps(cases), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return dict(zip(runs, json.loads(ran.stdout), strict=True))
+
+
+def test_the_browsers_device_deals_with_the_truth_to_the_end(in_javascript: dict[Any, dict[str, Any]]) -> None:
+    found = in_javascript["the truth", False]
+    assert found["refused"] is None
+    assert [kind for kind in found["kinds"] if kind != "cap"] == HONEST
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_the_browsers_device_refuses_it_and_without_its_check_is_taken_in(
+    name: str, in_javascript: dict[Any, dict[str, Any]]
+) -> None:
+    whole, weak = in_javascript[name, False], in_javascript[name, True]
+    assert whole["refused"] is not None
+    assert LIES[name].goal not in whole["kinds"]
+    assert LIES[name].goal in weak["kinds"], weak["refused"]
