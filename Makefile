@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions kills browser clean
+.PHONY: help demo setup check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions kills browser device clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -79,6 +79,10 @@ questions: $(VENV)/.all ## what smaller questions gain, and the coverage of stag
 
 kills: $(VENV)/.all ## a hundred kill -9 of clearing and of settling, on each database
 	$(BIN)/python tests/market/killing.py --kills 100
+
+device: $(VENV)/.light ## the owner's browser device as files to host anywhere, with a manifest of their SHA-256
+	$(PIP) -e '.[owner]'
+	$(BIN)/pdqs owner bundle --out device
 
 # Browser tests need a chromium; Debian has one. Without it those tests skip and say so.
 browser:

@@ -19,6 +19,8 @@ class Settings:
     """Settings of one server; each can come from the environment as ``PDQS_`` and its name in capitals.
 
     A rate is in requests a second, a burst in requests; callers are counted by address and, apart, by credential.
+    ``device_origins`` are the web origins, separated by spaces, whose pages owners may run their device from (by token,
+    never with a session): that of ``pdqs owner page`` on her own machine unless set.
     """
 
     database_url: str = "sqlite:///pdqs-market.db"
@@ -30,6 +32,7 @@ class Settings:
     tick_seconds: float = 1.0
     code_hours: float = 72.0
     session_hours: float = 12.0
+    device_origins: str = "http://127.0.0.1:8017"
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:

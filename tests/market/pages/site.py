@@ -23,7 +23,7 @@ from pdqs.market.settings import Settings
 from pdqs.protocol.market_messages import NewUser, Role, Transfer, User
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 ARTIFACTS = Path(__file__).parents[3] / "artifacts"
 CHROMIUM = "/usr/bin/chromium"
@@ -73,11 +73,15 @@ class Site:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Site]:
-    """Serve a fresh market from ``folder`` on a free loopback port."""
+def served(folder: Path, device_origins: str = "") -> Iterator[Site]:
+    """Serve a fresh market from ``folder`` on a free loopback port; devices may come from these origins too."""
     clock = Clock()
     settings = Settings(
-        database_url=f"sqlite:///{folder / 'market.db'}", tick_seconds=0.1, caller_rate=1000.0, caller_burst=10_000.0
+        database_url=f"sqlite:///{folder / 'market.db'}",
+        tick_seconds=0.1,
+        caller_rate=1000.0,
+        caller_burst=10_000.0,
+        device_origins=device_origins,
     )
     app = create_app(settings, clock)
     with socket.socket() as probe:
@@ -108,8 +112,14 @@ class Visitor:
         self.requests: list[Request] = []
         self.complaints: list[str] = []
         self.context.on("request", lambda request: self.requests.append(request))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("console", self._heard)
         self.page.on("pageerror", lambda fault: self.complaints.append(str(fault)))
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        """Every complaint but one: the device asks whether there is a bid or a report, and "no" is a 404."""
+        asked = message.location["url"].endswith(("/bid", "/report"))
+        if not (asked and "404 (Not Found)" in message.text):
+            self.complaints.append(message.text)
 
     def enter(self, code: str) -> None:
         """Sign in with a one-time code, as a link carries it."""

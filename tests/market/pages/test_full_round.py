@@ -143,19 +143,21 @@ def test_what_the_page_says_left_is_what_was_sent(played: dict[str, Any]) -> Non
 def test_the_owners_browser_keeps_her_lifetime_account(played: dict[str, Any]) -> None:
     bea = played["owners"][1]
     bea.go("/owner/privacy")
-    bea.page.locator(".spending").wait_for()
+    bea.page.locator(".spending").first.wait_for()
     bea.shoot("market-privacy-phone-dark")
     text = bea.page.locator("main").inner_text()
     assert "flu-vaccination" in text
-    assert "of 10.0000 epsilon, in 1 report" in text
+    assert "of 4.0000 epsilon, in 1 report" in text
+    assert "of 12.0000 epsilon, in 1 report" in text
+    assert "drawn, sent, accepted" in text
     assert played["sent"][1] in text
 
 
 def test_a_cap_set_in_the_browser_stays(played: dict[str, Any]) -> None:
     ann = played["owners"][0]
     ann.go("/owner/privacy")
-    ann.page.get_by_label("Lifetime cap", exact=True).fill("4.5")
-    ann.press("Set the cap")
+    ann.page.get_by_label("Lifetime cap", exact=True).first.fill("4.5")
+    ann.page.get_by_role("button", name="Set the cap").first.click()
     ann.page.get_by_text("of 4.5000 epsilon").wait_for()
     ann.go("/owner/privacy")
     ann.page.get_by_text("of 4.5000 epsilon").wait_for()

@@ -7,7 +7,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -172,6 +172,31 @@ def privacy(
     sent = [(r.round_id, r.attribute, *_epsilons(r.epsilon_nanos), r.facts, r.body) for r in account.reports()]
     print(table(("attribute", "spent", "cap", "left"), spent))
     print("\nWhat left this device:\n" + table(_SENT, sent) if sent else "No privacy has been spent.")
+
+
+@run.command()
+def page(
+    port: Annotated[
+        int, typer.Option(help="The port on this machine; keep to one, for the account belongs to it.")
+    ] = 8017,
+    once: Annotated[bool, typer.Option("--once", hidden=True, help="Say where it is and stop.")] = False,
+) -> None:
+    """Serve the browser's device from this machine, so that its code is yours and not a market's."""
+    from pdqs.owner.bundle import PageServer, manifest_hash
+
+    with PageServer(port) as server:
+        print(f"Your device is at {server.address} (manifest {manifest_hash()}). Ctrl-C ends it.")
+        if not once:
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+
+
+@run.command()
+def bundle(out: Annotated[Path, typer.Option(help="The folder to write to.")]) -> None:
+    """Write the browser's device as files to be hosted anywhere, with a manifest of their SHA-256."""
+    from pdqs.owner.bundle import write_bundle
+
+    print(f"Wrote the device to {out}; the SHA-256 of its manifest is {write_bundle(out)}.")
 
 
 _SENT = ("round", "attribute", "epsilon", "known", "bytes")

@@ -23,6 +23,7 @@ from pdqs.market.context import Clock, Market, system_clock
 from pdqs.market.http import routes
 from pdqs.market.http.limits import Gate
 from pdqs.market.http.observe import Metrics, Observer, log, where
+from pdqs.market.http.origins import DeviceOrigins
 from pdqs.market.settings import Settings
 from pdqs.market.store import migrate
 from pdqs.market.store.database import open_store
@@ -61,6 +62,7 @@ def create_app(settings: Settings = DEFAULTS, clock: Clock = system_clock, *, ti
     _add_api_page(app)
     _add_pages(app)
     app.add_middleware(Gate, settings=settings)
+    app.add_middleware(DeviceOrigins, settings=settings)
     app.add_middleware(Observer, metrics=metrics)
     return app
 

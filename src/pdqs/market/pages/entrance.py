@@ -71,6 +71,14 @@ def leave(request: Request, form: Fields) -> Response:
     return answer
 
 
+@router.get("/device-elsewhere")
+def device_elsewhere(request: Request) -> Response:
+    """How to run the device from a place that this market does not control."""
+    request.state.session = session_or_none(request)
+    origins = market_of(request).settings.device_origins.split()
+    return page(request, "elsewhere.html", origins=origins, market_address=str(request.base_url).rstrip("/"))
+
+
 @router.get("/device/{module}")
 def device_module(module: str) -> Response:
     """The browser's half of the owner's device, as it is in the package: anyone may read it."""

@@ -21,6 +21,7 @@ from pdqs.market.pages import charts
 from pdqs.market.pages.session import market_of
 from pdqs.model.money import decimals_of, exact_money, money_text, short_money
 from pdqs.model.names import QueryKind
+from pdqs.owner.bundle import manifest_hash
 
 _HERE = Path(__file__).parent
 
@@ -62,7 +63,13 @@ def _environment() -> Environment:
         money=short_money, exact=exact_money, when=when, until=until, number=number, figure=figure
     )
     environment.globals.update(
-        version=__version__, column=column, asset=asset, charts=charts, state_words=STATE_WORDS, kind_words=KIND_WORDS
+        version=__version__,
+        device_hash=manifest_hash(),
+        column=column,
+        asset=asset,
+        charts=charts,
+        state_words=STATE_WORDS,
+        kind_words=KIND_WORDS,
     )
     return environment
 

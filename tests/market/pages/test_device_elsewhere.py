@@ -1,0 +1,86 @@
+"""An owner deals with a market from a page of her own machine: by token, with her own account, to the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pdqs.market import reads, round_steps
+from pdqs.owner.bundle import PageServer, manifest_hash
+from pdqs.protocol.device_messages import Bid
+
+from .site import Site, Visitor, served
+from .test_browser_device import PLAN
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture
+def own_page() -> Iterator[PageServer]:
+    with PageServer(0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_round_from_her_own_machine(browser: Browser, own_page: PageServer, tmp_path: Path) -> None:
+    with served(tmp_path, device_origins=own_page.address) as site:
+        ann, code = site.invite("owner", "Ann")
+        round_id = opened(site)
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(own_page.address)
+        page.get_by_text(manifest_hash()).wait_for()
+        page.get_by_label("Address of the market").fill(site.address)
+        page.get_by_label("One-time code").fill(code)
+        page.get_by_role("button", name="Enrol").click()
+        page.get_by_role("button", name="Do you smoke?").click()
+        page.get_by_label("Your price per unit of epsilon").fill("0.3")
+        page.get_by_role("button", name="Bid").click()
+        page.get_by_text("Your bid stands.").wait_for()
+        site.clock.skip(601)
+        round_steps.clear_round(site.market, site.operator, round_id)
+        page.get_by_role("button", name="Do you smoke?").click()
+        page.get_by_label("Your true answer").select_option("Yes")
+        page.get_by_label("is a fact that you were never asked about").check()
+        page.get_by_role("button", name="Randomise and send").click()
+        page.get_by_text("drawn, sent, accepted").wait_for()
+        assert reads.report(site.market, ann, round_id).ordinal == 1
+        site.clock.skip(100_000)
+        round_steps.advance_due(site.market)
+        page.get_by_role("button", name="Do you smoke?").click()
+        page.get_by_text("drawn, sent, accepted, paid").wait_for()
+        assert page.locator("#trouble").is_hidden()
+        context.close()
+
+
+def opened(site: Site) -> str:
+    consumer, _ = site.invite("consumer", "Bureau")
+    site.deposit(consumer, 90_000_000)
+    round_id = round_steps.draft_round(site.market, consumer, PLAN, "key-elsewhere").round_id
+    terms_hash = round_steps.open_round(site.market, consumer, round_id).terms_hash
+    assert terms_hash is not None
+    other, _ = site.invite("owner", "Bob")
+    round_steps.place_bid(site.market, other, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
+    return round_id
+
+
+def test_the_markets_page_says_whose_code_runs_where_she_decides(site: Site, browser: Browser) -> None:
+    _, code = site.invite("owner", "Whose")
+    round_id = opened(site)
+    visitor = Visitor(browser, site)
+    visitor.enter(code)
+    visitor.go(f"/owner/rounds/{round_id}")
+    said = visitor.page.locator("#bid-form [data-whose]").inner_text()
+    assert "served by this market" in said
+    assert manifest_hash() in said
+    visitor.page.get_by_role("link", name="how to").click()
+    assert "pdqs owner page" in visitor.page.locator("main").inner_text()
+    visitor.context.close()

@@ -1,0 +1,63 @@
+"""The browser's device as files of its own: all there, named by their hashes, and served to nobody but this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pdqs.model.errors import FileError
+from pdqs.owner.bundle import MANIFEST, PageServer, bundle, manifest_hash, write_bundle
+
+from .node import BROWSER
+
+
+@pytest.fixture
+def page() -> Iterator[PageServer]:
+    with PageServer(0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_the_manifest_names_every_file_by_its_hash(tmp_path: Path) -> None:
+    written = write_bundle(tmp_path / "device")
+    manifest = (tmp_path / "device" / MANIFEST).read_bytes()
+    assert hashlib.sha256(manifest).hexdigest() == written == manifest_hash()
+    listed = json.loads(manifest)["files"]
+    assert set(listed) == {path.name for path in BROWSER.iterdir() if path.is_file()}
+    for name, found in listed.items():
+        assert hashlib.sha256((tmp_path / "device" / name).read_bytes()).hexdigest() == found
+
+
+def test_nothing_that_it_loads_is_missing_or_from_elsewhere() -> None:
+    for name, content in bundle().items():
+        if name.endswith((".mjs", ".html")):
+            text = content.decode()
+            loaded = re.findall(r'(?:from |import\(|src=|href=)"([^"]*)"', text)
+            assert {item.removeprefix("./") for item in loaded if item != "data:,"} <= set(bundle()), name
+
+
+def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(page: PageServer) -> None:
+    with httpx.Client(base_url=page.address) as client:
+        answer = client.get("/")
+        assert answer.status_code == 200
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+        assert answer.content == bundle()["index.html"]
+        assert client.get("/app.mjs").headers["content-type"].startswith("text/javascript")
+        assert client.get("/", headers={"Host": "evil.example"}).status_code == 404
+        for path in ("/../bundle.py", "/%2e%2e/bundle.py", "/nothing.mjs"):
+            assert client.get(path).status_code == 404
+
+
+def test_a_port_that_is_taken_is_said_in_a_sentence(page: PageServer) -> None:
+    with pytest.raises(FileError, match="cannot be used"):
+        PageServer(page.server_address[1])
