@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, final
 
-from pdqs import __version__
 from pdqs.model.errors import FileError
 
 MANIFEST: Final = "manifest.json"
@@ -45,7 +45,7 @@ def bundle() -> Mapping[str, bytes]:
     folder = files("pdqs.owner") / "browser"
     found = {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(tuple(_TYPES))}
     listed = {name: hashlib.sha256(found[name]).hexdigest() for name in sorted(found)}
-    manifest = json.dumps({"version": __version__, "files": listed}, indent=2) + "\n"
+    manifest = json.dumps({"version": version("pdqs"), "files": listed}, indent=2) + "\n"
     return MappingProxyType({**found, MANIFEST: manifest.encode()})
 
 

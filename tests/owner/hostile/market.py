@@ -54,7 +54,7 @@ def honest_document() -> Json:
         "report_seconds": 60,
         "minimum_owners": 2,
         "receipt_key": public(KEY),
-        "terms": json.loads(pdqs.Terms(query=QUERY, budget=100.0).canonical()),
+        "terms": json.loads(pdqs.Terms(query=QUERY, budget=100.0, rule="optimal", estimator="weighted").canonical()),
     }
 
 

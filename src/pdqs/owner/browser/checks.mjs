@@ -46,7 +46,7 @@ const otherBid = ({ bid, bidThere }) => {
   return wrong(bidThere.bid_micros === bid.bid_micros && bidThere.terms_hash === bid.terms_hash,
     "The market has another bid of yours than the one this browser made.");
 };
-const withoutClock = ({ now_ms, ...offer }) => JSON.stringify([offer.round_id, offer.terms_hash, questionKey(offer.question),
+const withoutClock = (offer) => JSON.stringify([offer.round_id, offer.terms_hash, questionKey(offer.question),
   offer.q_numerator, offer.payment_micros, offer.reports_close_at_ms]);
 const epsilonOf = (t) => epsilonNanos(t.offer.q_numerator, t.promise.k);
 

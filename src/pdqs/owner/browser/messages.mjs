@@ -16,7 +16,7 @@ const fields = (spec) => (value) =>
   && Object.keys(value).length === Object.keys(spec).length
   && Object.entries(spec).every(([name, good]) => Object.hasOwn(value, name) && good(value[name]));
 
-const PRINTED = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$/;
+const PRINTED = /^[^\p{Cc}\u2028-\u202e\u2066-\u2069]*$/u;
 const id = text(/^[a-z]{1,3}_[0-9a-f]{24}$/);
 const hash = text(/^[0-9a-f]{64}$/);
 const micros = whole(0, 1e15);

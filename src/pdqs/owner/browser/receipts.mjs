@@ -5,8 +5,9 @@ import { Refusal } from "./refusal.mjs";
 const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 /** What a receipt's signature is over. */
-export function signedText(kind, { signature, ...fields }) {
-  const sorted = Object.fromEntries(Object.keys(fields).sort().map((name) => [name, fields[name]]));
+export function signedText(kind, receipt) {
+  const names = Object.keys(receipt).filter((name) => name !== "signature").sort();
+  const sorted = Object.fromEntries(names.map((name) => [name, receipt[name]]));
   return `pdqs receipt 1\n${kind}\n${JSON.stringify(sorted)}`;
 }
 

@@ -32,7 +32,7 @@ function upgrade(database, transaction) {
   if (!database.objectStoreNames.contains("reports")) return;
   transaction.objectStore("reports").getAll().onsuccess = (event) => {
     const rows = [];
-    for (const { owner, acknowledged, made_at_ms, ...kept } of event.target.result) {
+    for (const { owner, made_at_ms, ...kept } of event.target.result) {
       const market = `${globalThis.location?.origin ?? ""} ${owner}`;
       rows.push(nextRow(rows, { kind: "drawn", market, text: "", terms_hash: "", drawn_at_ms: made_at_ms, ...kept }));
       entries.add(rows.at(-1));

@@ -22,7 +22,7 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
     const found = await answer.json().catch(() => null);
     if (!answer.ok) {
       const said = typeof found?.detail === "string" ? found.detail : `it answered ${answer.status}`;
-      throw new MarketRefusal(answer.status, found?.type, said.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?").slice(0, 400));
+      throw new MarketRefusal(answer.status, found?.type, said.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "?").slice(0, 400));
     }
     return found;
   };
