@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import final
 
@@ -10,6 +11,7 @@ import numpy as np
 from pdqs.clearing import clear
 from pdqs.estimate import Answer, answer
 from pdqs.model.arrays import Column
+from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown
 from pdqs.privacy.entropy import Entropy
 from pdqs.rounds.offers import Offers
@@ -20,7 +22,7 @@ from pdqs.rounds.terms import Terms
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Trade(Shown):
+class Trade(Shown, Framed):
     """One round: what was offered, reported, answered and paid."""
 
     terms: Terms
@@ -28,6 +30,22 @@ class Trade(Shown):
     reports: Reports
     answer: Answer
     payments: Payments
+
+    def columns(self) -> dict[str, Cells]:
+        """Each owner's offer, the report that came of it, and what she is paid, for tables."""
+        return {**self.offers.columns(), **self.reports.columns(), **self.payments.columns()}
+
+    def to_dict(self) -> dict[str, object]:
+        """The round as plain values: its terms, its answer, the totals, and under ``owners`` the columns."""
+        return {
+            "terms": json.loads(self.terms.canonical()),
+            "terms_hash": self.terms.hash,
+            "answer": self.answer.to_dict(),
+            "spent": self.offers.spent,
+            "paid": self.payments.total,
+            "within_budget": self.payments.within_budget,
+            "owners": Framed.to_dict(self),
+        }
 
     def title(self) -> str:
         return f"Trade by rule {self.terms.rule_name}, clearing {self.terms.clearing}, contract {self.terms.contract}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar, final
 
-import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from pdqs.estimate import Answer
 from pdqs.planning.forecasts import Plan, PlanCurve, forecast_half_width
+from pdqs.present.frames import plain
 from pdqs.present.text import Shown
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
@@ -109,7 +107,7 @@ def _cell(cell: object) -> str:
 def json_text(result: Mapping[str, object]) -> str:
     """JSON that any reader accepts: what is not a finite number is null.
 
-    >>> print(json_text({"half_width": float("inf"), "q": np.array([0.5])}), end="")
+    >>> print(json_text({"half_width": float("inf"), "q": (0.5,)}), end="")
     {
       "half_width": null,
       "q": [
@@ -117,19 +115,7 @@ def json_text(result: Mapping[str, object]) -> str:
       ]
     }
     """
-    return json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, bool | int | float | str) or value is None else str(value)
+    return json.dumps(plain(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def terms_data(terms: Terms) -> dict[str, object]:
@@ -148,29 +134,6 @@ def offers_data(offers: Offers, level: float) -> dict[str, object]:
         "information": offers.information,
         "forecast_half_width": forecast_half_width(offers, level),
     }
-
-
-def answer_data(answer: Answer) -> dict[str, object]:
-    """An answer for machines; a histogram has a figure for each of its labels."""
-    found = {
-        "query": answer.query.kind,
-        "value": answer.value,
-        "interval": answer.interval,
-        "simultaneous": answer.simultaneous,
-        "interval_if_dishonest": answer.interval_if_dishonest(),
-        "standard_error": answer.standard_error,
-        "level": answer.level,
-        "raw": answer.raw,
-        "estimator": answer.estimator,
-        "owners": answer.owners,
-        "asked": answer.asked,
-        "reports": answer.reports,
-        "information": answer.information,
-        "warnings": answer.warnings,
-    }
-    if isinstance(answer.value, np.ndarray):
-        found["labels"] = answer.query.question.domain.decode(np.arange(answer.value.size))
-    return found
 
 
 def plan_data(plan: Plan, curve: PlanCurve, alpha: float | None) -> dict[str, object]:

@@ -89,7 +89,7 @@ def trade_stream(
     as_json: bool,
 ) -> None:
     """pdqs trade over a stream."""
-    from pdqs.cli.output import answer_data, console_output, terms_data
+    from pdqs.cli.output import console_output, terms_data
 
     folder = folder_of(out, picture)
     with running(cluster) as run:
@@ -104,7 +104,7 @@ def trade_stream(
         **_totals_data(done.sums.offers, level),
         "paid_micros": done.sums.paid_micros,
         "within_budget": done.sums.paid_micros <= terms.budget_micros,
-        "answer": answer_data(done.answer),
+        "answer": done.answer.to_dict(),
     }
     to.finish(result)
 
@@ -113,7 +113,7 @@ def answer_stream(
     offers: str, reports: str, options: TermsOptions, out: Path | None, cluster: str | None, level: float, as_json: bool
 ) -> None:
     """pdqs answer over two streams, row beside row; the budget is what the offers come to, unless one is given."""
-    from pdqs.cli.output import answer_data, console_output, terms_data
+    from pdqs.cli.output import console_output, terms_data
 
     folder = None if out is None else folder_of(out)
     with running(cluster) as run:
@@ -123,7 +123,7 @@ def answer_stream(
     to = console_output(as_json)
     to.show(answer)
     to.wrote(folder)
-    to.finish({**terms_data(terms), "answer": answer_data(answer)})
+    to.finish({**terms_data(terms), "answer": answer.to_dict()})
 
 
 def _totals_data(totals: Totals, level: float) -> dict[str, object]:

@@ -24,6 +24,7 @@ from pdqs.model.arrays import Figure
 from pdqs.model.errors import EstimateError
 from pdqs.model.names import QueryKind
 from pdqs.model.query import Query
+from pdqs.present.frames import plain
 from pdqs.present.text import Shown
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.belonging import refuse_strangers
@@ -80,6 +81,28 @@ class Answer(Shown):
             return None
         ends = self.widening.at(share)
         return ends if ends.ndim > 1 else (float(ends[0]), float(ends[1]))
+
+    def to_dict(self) -> dict[str, object]:
+        """The answer as plain values that JSON takes; a histogram has a figure for each of its ``labels``."""
+        shown = {
+            "query": self.query.kind,
+            "value": self.value,
+            "interval": self.interval,
+            "simultaneous": self.simultaneous,
+            "interval_if_dishonest": self.interval_if_dishonest(),
+            "standard_error": self.standard_error,
+            "level": self.level,
+            "raw": self.raw,
+            "estimator": self.estimator,
+            "owners": self.owners,
+            "asked": self.asked,
+            "reports": self.reports,
+            "information": self.information,
+            "warnings": self.warnings,
+        }
+        if isinstance(self.value, np.ndarray):
+            shown["labels"] = self.query.question.domain.decode(np.arange(self.value.size))
+        return {name: plain(held) for name, held in shown.items()}
 
     def title(self) -> str:
         kind = self.query.kind.capitalize()

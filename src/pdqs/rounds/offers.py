@@ -12,6 +12,7 @@ from pdqs.model.arrays import Booleans, Floats, Integers, Words, read_only
 from pdqs.model.domain import Domain
 from pdqs.model.errors import ensure
 from pdqs.model.money import payment_micros, short_money, units
+from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown, table
 from pdqs.privacy.loss import epsilon_upper, round_q_down
 
@@ -21,7 +22,7 @@ _NO_DRAW: Words = np.zeros(0, dtype=np.uint32)
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Offers(Shown):
+class Offers(Shown, Framed):
     """Arrays in bid order: the chance of truth q, the privacy loss it means, and the expected payment.
 
     q is a multiple of 2^-32, ``epsilon`` the exact loss at that q on the domain as it is, and ``payment_micros`` whole
@@ -101,6 +102,17 @@ class Offers(Shown):
     def bought(self) -> int:
         """How many owners are asked for anything at all."""
         return int(np.count_nonzero(self.q))
+
+    def columns(self) -> dict[str, Cells]:
+        """What each owner is asked and offered, for tables: see :class:`pdqs.present.frames.Framed`."""
+        return {
+            "bid": self.bids,
+            "chance": self.chance,
+            "asked": self.asked,
+            "q": self.q,
+            "epsilon": self.epsilon,
+            "payment": self.payment,
+        }
 
     def title(self) -> str:
         return f"Offers to {self.bought:,} of {len(self):,} owners"

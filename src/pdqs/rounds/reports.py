@@ -11,6 +11,7 @@ from pdqs.model.arrays import Booleans, Column, Integers, Values, read_only
 from pdqs.model.checks import made, shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
+from pdqs.present.frames import Cells, Framed
 from pdqs.privacy.entropy import Entropy, OwnEntropy, SeededEntropy
 from pdqs.privacy.randomiser import draw_reports, q_numerators
 from pdqs.rounds.offers import Offers
@@ -18,7 +19,7 @@ from pdqs.rounds.offers import Offers
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reports:
+class Reports(Framed):
     """What came back: a code per owner, and whether it arrived.
 
     ``selected`` says where the coin chose the truth. Only a simulation knows it; it is empty for reports received.
@@ -48,6 +49,14 @@ class Reports:
         labels: Values = values.copy()
         labels[~self.arrived] = None
         return labels
+
+    def columns(self) -> dict[str, Cells]:
+        """Each report as the domain holds it, for tables; None for one that did not arrive."""
+        values = self.domain.decode(self.codes)
+        if self.arrived.all():
+            return {"report": values}
+        there = zip(values.tolist(), self.arrived.tolist(), strict=True)
+        return {"report": [value if came else None for value, came in there]}
 
     def only(self, arrived: Booleans) -> Reports:
         """The same reports with only these arrived."""

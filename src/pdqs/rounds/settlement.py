@@ -11,6 +11,7 @@ import numpy as np
 from pdqs.model.arrays import Floats, Integers, read_only
 from pdqs.model.errors import TermsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT, short_money, units
+from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.belonging import refuse_strangers
@@ -21,7 +22,7 @@ from pdqs.rounds.terms import Terms
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Payments(Shown):
+class Payments(Shown, Framed):
     """What each owner is paid, in bid order; the array cannot be written to."""
 
     micros: Integers
@@ -52,6 +53,10 @@ class Payments(Shown):
 
     def __len__(self) -> int:
         return int(self.micros.size)
+
+    def columns(self) -> dict[str, Cells]:
+        """What each owner is paid, for tables."""
+        return {"paid": self.amounts}
 
     def title(self) -> str:
         return f"Payments to {int(np.count_nonzero(self.micros)):,} of {len(self):,} owners"

@@ -32,7 +32,7 @@ def run(
     An owner without a report, or with an empty one, has not reported.
     """
     import pdqs
-    from pdqs.cli.output import answer_data, console_output, terms_data
+    from pdqs.cli.output import console_output, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.tables import files, round_files
 
@@ -52,4 +52,4 @@ def run(
     to = console_output(as_json)
     to.show(answer)
     to.wrote(out)
-    to.finish({**terms_data(terms), "answer": answer_data(answer)})
+    to.finish({**terms_data(terms), "answer": answer.to_dict()})

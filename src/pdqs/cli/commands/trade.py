@@ -37,7 +37,7 @@ def run(
     import numpy as np
 
     import pdqs
-    from pdqs.cli.output import answer_data, console_output, offers_data, terms_data
+    from pdqs.cli.output import console_output, offers_data, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.present import figures
     from pdqs.tables import files, round_files
@@ -65,6 +65,6 @@ def run(
         **offers_data(done.offers, level),
         "paid_micros": done.payments.total_micros,
         "within_budget": done.payments.within_budget,
-        "answer": answer_data(done.answer),
+        "answer": done.answer.to_dict(),
     }
     to.finish(result, columns if out is None else {}, "trades")
