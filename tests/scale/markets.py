@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,18 @@ def save(table: pa.Table, folder: Path, *, groups: Sequence[Sequence[int]]) -> P
     return folder
 
 
+def lottery_for(n: int, **changes: Any) -> pdqs.Terms:
+    """A round by the default terms: a lottery, an unbiased answer."""
+    given = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
+    return pdqs.Terms(**(given | changes))
+
+
 def in_memory(table: pa.Table, terms: pdqs.Terms, seed: int) -> pdqs.Trade:
     """The round by the core, on arrays."""
-    entropy = OwnerEntropy(seed, number_ids(table["owner"]))
-    return pdqs.trade(np.asarray(table["value"]), np.asarray(table["bid"]), terms, entropy)
+    offers = pdqs.clear(np.asarray(table["bid"]), terms, owners=table["owner"], draws=seed)
+    reports = pdqs.randomise(np.asarray(table["value"]), offers, OwnerEntropy(seed, number_ids(table["owner"])))
+    answer, payments = pdqs.answer(reports, offers, terms), pdqs.settle(offers, reports, terms)
+    return pdqs.Trade(terms=terms, offers=offers, reports=reports, answer=answer, payments=payments)
 
 
 def same_bits(left: Any, right: Any) -> bool:
@@ -62,14 +71,22 @@ def assert_same_round(folder: Path, table: pa.Table, expected: pdqs.Trade) -> No
         ("q", expected.offers.q),
         ("epsilon", expected.offers.epsilon),
         ("payment", expected.offers.payment),
-        ("report", expected.reports.values),
+        ("chance", expected.offers.chance),
+        ("draw", expected.offers.draw),
         ("paid", expected.payments.amounts),
     ):
         assert same_bits(found[column], values), column
+    reports = expected.reports
+    assert np.array_equal(found["report"].is_valid(), reports.arrived), "reports only of those asked"
+    assert found["report"].drop_null().to_pylist() == reports.domain.decode(reports.codes[reports.arrived]).tolist()
 
 
 def assert_same_answer(found: pdqs.Answer, expected: pdqs.Answer) -> None:
     """Every figure of an answer, to the last bit."""
-    for figure in ("value", "raw", "interval", "information"):
+    for figure in ("value", "raw", "interval", "simultaneous", "standard_error", "information"):
         assert same_bits(getattr(found, figure), getattr(expected, figure)), figure
-    assert (found.owners, found.reports, found.warnings) == (expected.owners, expected.reports, expected.warnings)
+    for plain in ("owners", "asked", "reports", "heard", "warnings", "sensitivity"):
+        assert getattr(found, plain) == getattr(expected, plain), plain
+    for ours, theirs in zip(found.by_price, expected.by_price, strict=True):
+        for field in dataclasses.fields(ours):
+            assert same_bits(getattr(ours, field.name), getattr(theirs, field.name)), field.name

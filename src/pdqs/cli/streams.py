@@ -64,14 +64,21 @@ def folder_of(out: Path | None, picture: Path | None = None) -> Path:
 
 
 def clear_stream(
-    bids: str, terms: Terms, out: Path | None, picture: Path | None, cluster: str | None, level: float, as_json: bool
+    bids: str,
+    terms: Terms,
+    seed: int | None,
+    out: Path | None,
+    picture: Path | None,
+    cluster: str | None,
+    level: float,
+    as_json: bool,
 ) -> None:
     """pdqs clear over a stream."""
     from pdqs.cli.output import console_output, terms_data
 
     folder = folder_of(out, picture)
     with running(cluster) as run:
-        totals = run.clear(bids, terms, folder)
+        totals = run.clear(bids, terms, folder, draws=seed)
     to = console_output(as_json)
     to.show(totals)
     to.wrote(folder)

@@ -168,9 +168,14 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
     True
     """
     refuse_strangers(reports, offers, terms, EstimateError)
-    by_lot = offers.by_lottery or isinstance(terms.bound_rule, Asks)
-    evidence = gathered(reports, offers, by_price=by_lot and terms.estimator == "unbiased")
+    by_price = stands_on_chances(terms, by_lottery=offers.by_lottery)
+    evidence = gathered(reports, offers, by_price=by_price, bid_range=(terms.setting.low, terms.setting.high))
     return answer_from_evidence(evidence, terms, level=level)
+
+
+def stands_on_chances(terms: Terms, *, by_lottery: bool) -> bool:
+    """Whether chances count, and so strata by price: `unbiased`, where a draw left owners out or could have."""
+    return terms.estimator == "unbiased" and (by_lottery or isinstance(terms.bound_rule, Asks))
 
 
 def answer_from_evidence(evidence: Evidence, terms: Terms, *, level: float = 0.95) -> Answer:

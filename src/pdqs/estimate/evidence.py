@@ -15,7 +15,7 @@ import numpy as np
 
 from pdqs.estimate.chances import ChanceTally, tally_chances
 from pdqs.estimate.score import Bands, banded_tally, merged_bands
-from pdqs.estimate.strata import PriceSummary, Strata, cut, summarise_prices
+from pdqs.estimate.strata import PriceSummary, Strata, cut, price_grain, summarise_prices
 from pdqs.estimate.tallies import Tally
 from pdqs.model.errors import ensure
 from pdqs.rounds.offers import Offers
@@ -94,9 +94,12 @@ def prices_of(reports: Reports, offers: Offers, *, grain: float = 0.0) -> PriceS
     return summarise_prices(offers.bids, offers.chance, reports.arrived & offers.asked, grain=grain)
 
 
-def gathered(reports: Reports, offers: Offers, *, by_price: bool) -> Evidence:
+def gathered(reports: Reports, offers: Offers, *, by_price: bool, bid_range: tuple[float, float]) -> Evidence:
     """Both passes over a market that is held whole."""
-    return evidence_of(reports, offers, cut(prices_of(reports, offers)) if by_price else None)
+    if not by_price:
+        return evidence_of(reports, offers)
+    grain = price_grain(len(offers), *bid_range)
+    return evidence_of(reports, offers, cut(prices_of(reports, offers, grain=grain)))
 
 
 def of_tally(tally: Tally) -> Evidence:

@@ -2,11 +2,13 @@
 
 Two passes: a summary of prices is added up over any split of the market, the strata are cut from it alone, and a second
 pass adds up the reports of each stratum. A small market keeps every bid in its summary; a large one keeps the lower
-edges of narrow bins, so a stratum then ends at an edge.
+edges of narrow bins (:func:`price_grain`), so a stratum then ends at an edge. Which of the two depends on the number of
+owners alone, so any split over machines gives the same strata.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -22,6 +24,9 @@ MOST_STRATA = 10
 LEAST_REPORTS = 5
 GAP = -1
 """The stratum number of owners whom no report can speak for."""
+
+EXACT_PRICES = 2**16
+"""Up to so many owners the summary keeps every bid; beyond it, at least so many bins of the bid range."""
 
 _WORD = 2.0**32
 
@@ -55,6 +60,19 @@ class PriceSummary:
             reports=added(self.reports, other.reports),
             dearest=max(self.dearest, other.dearest),
         )
+
+
+def price_grain(owners: int, low: float, high: float) -> float:
+    """The width of a bin in a market of so many owners: 0, which keeps every bid, or a power of two.
+
+    Products with a power of two are exact, so a bid is never put into its neighbour's bin.
+
+    >>> price_grain(1_000, 0.0, 1.0), price_grain(10**6, 0.0, 1.0) == 2.0**-16, price_grain(10**6, 2.0, 5.0) == 2.0**-15
+    (0.0, True, True)
+    """
+    if owners <= EXACT_PRICES:
+        return 0.0
+    return 2.0 ** math.floor(math.log2((high - low) / EXACT_PRICES))
 
 
 def summarise_prices(bids: Floats, chances: Floats, heard: Booleans, *, grain: float = 0.0) -> PriceSummary:

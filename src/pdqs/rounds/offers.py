@@ -134,9 +134,7 @@ class Offers(Shown, Framed):
         return rows
 
     def notes(self) -> tuple[str, ...]:
-        if not self.unreachable:
-            return ()
-        return (f"{self.unreachable:,} of {len(self):,} owners ask more than this budget can pay: no report of theirs",)
+        return unreachable_notes(self.unreachable, len(self))
 
     def to_table(self, rows: int = 10) -> str:
         """The first offers as a plain table."""
@@ -150,6 +148,13 @@ class Offers(Shown, Framed):
                 )
             ],
         )
+
+
+def unreachable_notes(unreachable: int, owners: int) -> tuple[str, ...]:
+    """What is said of owners with no chance of being asked."""
+    if not unreachable:
+        return ()
+    return (f"{unreachable:,} of {owners:,} owners ask more than this budget can pay: no report of theirs",)
 
 
 def _spread(values: Floats) -> str:

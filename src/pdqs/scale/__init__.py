@@ -7,7 +7,7 @@
 ...     totals = Run().clear(f"{place}/bids.parquet", terms, f"{place}/offers")
 ...     offers = pq.read_table(f"{place}/offers")
 >>> totals.owners, offers.column_names
-(50, ['bid', 'q', 'epsilon', 'payment'])
+(50, ['bid', 'q', 'epsilon', 'payment', 'chance', 'draw'])
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdqs.model import columns
-from pdqs.model.arrays import Floats, Integers, Values
+from pdqs.model.arrays import Floats, Integers, Values, Words
 from pdqs.model.domain import Domain
 from pdqs.model.errors import RowError
+from pdqs.privacy.draws import LOTTERY_WORD, words_of_owners
 from pdqs.privacy.loss import round_q_down
 from pdqs.privacy.owner_entropy import number_ids
 from pdqs.privacy.philox import Numbers
@@ -22,7 +23,7 @@ from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 from pdqs.rounds.terms import Terms
 from pdqs.scale.source import Piece
-from pdqs.tables.round_files import OFFER_COLUMNS, checked_offers
+from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS, checked_offers, with_lottery
 
 
 @final
@@ -55,16 +56,25 @@ class Batch:
         with self.rows_named():
             return number_ids(self.table.column(column), column=column)
 
-    def offers(self, domain: Domain) -> Offers:
-        """Offers as :class:`pdqs.scale.kernels.PriceBids` wrote them."""
-        with self.rows_named():
-            made = [columns.floats(_plain(self._full(name)), column=name) for name in OFFER_COLUMNS[1:]]
-            return checked_offers(made[0], made[1], made[2], made[3], domain)
+    def draws(self, column: str | None, key: int) -> Words:
+        """The public word that is each owner's draw: by her number, under the key of the draws."""
+        return words_of_owners(self.numbers(column), key, LOTTERY_WORD)
 
-    def chances(self, column: str, terms: Terms) -> Offers:
-        """Offers of which only q is known: all that a tally needs."""
+    def offers(self, domain: Domain) -> Offers:
+        """Offers as :class:`pdqs.scale.kernels.PriceBids` wrote them; without chances everyone was asked."""
         with self.rows_named():
-            q = columns.floats(_plain(self._full(column)), column=column)
+            made = [self._floats(name) for name in OFFER_COLUMNS[1:]]
+            offers = checked_offers(made[0], made[1], made[2], made[3], domain)
+            chance, draw = (
+                self._floats(name) if name in self.table.schema.names else np.full(len(self), otherwise)
+                for name, otherwise in zip(LOTTERY_COLUMNS, (1.0, 0.0), strict=True)
+            )
+            return with_lottery(offers, chance, draw)
+
+    def q_alone(self, column: str, terms: Terms) -> Offers:
+        """Offers of which only q is known: all that a tally without chances needs."""
+        with self.rows_named():
+            q = self._floats(column)
             good = (q >= 0) & (q < 1) & (round_q_down(q) == q)
             if not good.all():
                 row = int(np.argmin(good))
@@ -77,6 +87,24 @@ class Batch:
             domain=terms.question.domain,
             budget_micros=terms.budget_micros,
         )
+
+    def with_chances(self, offers: Offers, bid: str, chance: str | None) -> Offers:
+        """The offers with their bids and chances; everyone was asked for certain where there is no such column."""
+        with self.rows_named():
+            known = replace(offers, bids=self._floats(bid))
+            if chance is None:
+                return known
+            try:
+                return with_lottery(known, self._floats(chance), np.zeros(len(self)))
+            except RowError as fault:
+                raise RowError(fault.row, chance, fault.fault) from None
+
+    def refuse_unasked(self, offers: Offers, reports: Reports, column: str) -> None:
+        """Where chances count, nobody can have reported who was not asked."""
+        strange = reports.arrived & ~offers.asked
+        if strange.any():
+            with self.rows_named():
+                raise RowError(int(np.argmax(strange)) + 1, column, "a report from an owner who was not asked")
 
     def reports(self, column: str, domain: Domain) -> Reports:
         """Reports received; a missing one did not arrive."""
@@ -92,6 +120,10 @@ class Batch:
                 place = int(np.flatnonzero(arrived)[fault.row - 1])
                 raise RowError(place + 1, fault.column, fault.fault) from None
         return Reports(codes=codes, arrived=arrived, selected=np.zeros(0, dtype=bool), domain=domain)
+
+    def _floats(self, column: str) -> Floats:
+        """A column of finite numbers."""
+        return columns.floats(_plain(self._full(column)), column=column)
 
     def _full(self, column: str) -> pa.Array:
         """A column with nothing missing."""

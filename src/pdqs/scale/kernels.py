@@ -11,19 +11,22 @@ from functools import reduce
 from pathlib import Path
 from typing import Protocol, Self, TypeVar, final
 
+import numpy as np
 import pyarrow as pa
 
+from pdqs.clearing import drawn_offers
 from pdqs.clearing.fixed import clear_openly
 from pdqs.clearing.ladder import Calibration, apply
+from pdqs.clearing.lottery import LotteryCalibration, apply_lottery, summarise_lottery
+from pdqs.clearing.lottery.summaries import LotterySummary
 from pdqs.clearing.summaries import BidSummary, summarise
 from pdqs.estimate.evidence import Evidence, evidence_of
-from pdqs.model.arrays import Booleans, Floats
+from pdqs.estimate.strata import Strata
 from pdqs.model.errors import TermsError
-from pdqs.pricing.rules import Asks, ReadsBids
+from pdqs.pricing.rules import ReadsBids
 from pdqs.privacy.owner_entropy import OwnerEntropy
-from pdqs.privacy.randomiser import draw_reports, q_numerators
 from pdqs.rounds.offers import Offers
-from pdqs.rounds.reports import Reports
+from pdqs.rounds.reports import Reports, drawn_reports
 from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
 from pdqs.scale.batches import Batch
@@ -69,6 +72,11 @@ class Names:
     value: str = "value"
     q: str = "q"
     report: str = "report"
+    chance: str = "chance"
+
+    def bidding(self, *more: str) -> list[str]:
+        """The columns of owners and bids, and of what else is wanted."""
+        return [*([self.owner] if self.owner else []), self.bid, *more]
 
 
 @final
@@ -85,33 +93,54 @@ class CountBids:
         def count(batch: Batch) -> BidSummary:
             return summarise(batch.bids(self.names.bid, self.terms), low, high)
 
-        found = ordered_map(count, _rows(piece, [self.names.bid], _SUMMARY_ROWS), threads)
+        found = ordered_map(count, rows_of(piece, [self.names.bid], _SUMMARY_ROWS), threads)
         return reduce(merge, found)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pricing:
-    """Bids to offers, batch by batch: apply a calibration, or a fixed curve that needs none."""
+class CountDrawnBids:
+    """Summarise a lottery: the first pass over bids and draws."""
 
     terms: Terms
-    calibration: Calibration | None
+    names: Names
+    key: int
 
-    def __call__(self, bids: Floats) -> Offers:
-        if self.calibration is not None:
+    def __call__(self, piece: Piece, threads: int) -> LotterySummary:
+        low, high = self.terms.setting.low, self.terms.setting.high
+
+        def count(batch: Batch) -> LotterySummary:
+            draws = batch.draws(self.names.owner, self.key)
+            return summarise_lottery(batch.bids(self.names.bid, self.terms), draws, low, high)
+
+        return reduce(merge, ordered_map(count, rows_of(piece, self.names.bidding(), _SUMMARY_ROWS), threads))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pricing:
+    """Bids to offers, batch by batch: apply a calibration, or a fixed curve that needs none.
+
+    ``key`` is that of the public draws (:func:`pdqs.privacy.draws.draw_key`); only a lottery needs any.
+    """
+
+    terms: Terms
+    names: Names
+    key: int
+    calibration: Calibration | LotteryCalibration | None
+
+    def __call__(self, batch: Batch) -> Offers:
+        bids = batch.bids(self.names.bid, self.terms)
+        if self.calibration is None:
+            return clear_openly(bids, self.terms)
+        if isinstance(self.calibration, Calibration):
             return apply(bids, self.calibration, self.terms)
-        return clear_openly(bids, self.terms)
-
-
-def refuse_lottery(terms: Terms) -> None:
-    """A lottery's chances and strata take passes that streams do not make."""
-    if isinstance(terms.bound_rule, Asks):
-        raise TermsError(f"rule {terms.rule_name!r} cannot be streamed yet: use rule 'optimal', or one file in memory")
+        draws = batch.draws(self.names.owner, self.key)
+        return drawn_offers(bids, draws, apply_lottery(bids, draws, self.calibration), self.terms)
 
 
 def refuse_unstreamable(terms: Terms) -> None:
     """Only what needs no look at all bids at once can be streamed."""
-    refuse_lottery(terms)
     if not terms.clearing_facts.streams or isinstance(terms.bound_rule, ReadsBids):
         raise TermsError(
             f"clearing {terms.clearing!r} with rule {terms.rule_name!r} looks at all bids together, which a stream"
@@ -125,47 +154,75 @@ class PriceBids:
     """Apply: bids in, a part of offers out."""
 
     pricing: Pricing
-    names: Names
     folder: Path
 
     def __call__(self, piece: Piece, threads: int) -> Totals:
-        owner = self.names.owner
-        columns = [*([owner] if owner else []), self.names.bid]
+        names = self.pricing.names
 
         def price(batch: Batch) -> tuple[pa.Table, Totals]:
-            offers = self.pricing(batch.bids(self.names.bid, self.pricing.terms))
-            return _table(_offer_columns(batch, owner, offers), self.pricing.terms), totals_of(offers)
+            offers = self.pricing(batch)
+            return _table(_offer_columns(batch, names.owner, offers), self.pricing.terms), totals_of(offers)
 
-        return _written(piece, columns, price, threads, self.folder)
+        return _written(piece, names.bidding(), price, threads, self.folder)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradeRows:
-    """Apply, randomise, tally and settle in one pass: a simulation of a whole round."""
+    """Apply, randomise, tally and settle in one pass: a simulation of a whole round.
+
+    ``strata`` are those of a pass before, for answers that stand on chances; ``seed`` is that of the owners' coins.
+    """
 
     pricing: Pricing
-    names: Names
     seed: int
+    strata: Strata | None
     folder: Path
 
     def __call__(self, piece: Piece, threads: int) -> TradeSums:
-        owner = self.names.owner
-        columns = [*([owner] if owner else []), self.names.bid, self.names.value]
+        terms, names = self.pricing.terms, self.pricing.names
 
         def trade(batch: Batch) -> tuple[pa.Table, TradeSums]:
-            terms = self.pricing.terms
-            offers = self.pricing(batch.bids(self.names.bid, terms))
-            reports = _randomised(batch, self.names, offers, self.seed)
+            offers = self.pricing(batch)
+            codes, numbers = batch.codes(names.value, offers.domain), batch.numbers(names.owner)
+            reports = drawn_reports(codes, offers, OwnerEntropy(self.seed, numbers))
             payments = settle(offers, reports, terms)
-            made = _offer_columns(batch, owner, offers)
-            made |= {"report": pa.array(reports.values), "paid": pa.array(payments.amounts)}
+            made = _offer_columns(batch, names.owner, offers)
+            made |= {"report": _report_column(reports), "paid": pa.array(payments.amounts)}
             sums = TradeSums(
-                offers=totals_of(offers), evidence=evidence_of(reports, offers), paid_micros=payments.total_micros
+                offers=totals_of(offers),
+                evidence=evidence_of(reports, offers, self.strata),
+                paid_micros=payments.total_micros,
             )
             return _table(made, terms), sums
 
-        return _written(piece, columns, trade, threads, self.folder)
+        return _written(piece, names.bidding(names.value), trade, threads, self.folder)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRows:
+    """How rows of q and report are read. ``by_price``: bids too, and chances where ``drawn`` says there are any."""
+
+    terms: Terms
+    names: Names
+    by_price: bool
+    drawn: bool
+
+    def of(self, piece: Piece) -> Iterator[Batch]:
+        """The batches of a piece."""
+        names = self.names
+        more = [*([names.bid] if self.by_price else []), *([names.chance] if self.by_price and self.drawn else [])]
+        return rows_of(piece, [names.q, names.report, *more], BATCH_ROWS)
+
+    def read(self, batch: Batch) -> tuple[Offers, Reports]:
+        """The offers as far as they are needed, and the reports."""
+        names = self.names
+        offers = batch.q_alone(names.q, self.terms)
+        reports = batch.reports(names.report, offers.domain)
+        if self.by_price:
+            offers = batch.with_chances(offers, names.bid, names.chance if self.drawn else None)
+        return offers, reports
 
 
 @final
@@ -173,28 +230,21 @@ class TradeRows:
 class TallyReports:
     """Add up reports that came in: all that an answer needs."""
 
-    terms: Terms
-    names: Names
+    rows: ReportRows
+    strata: Strata | None
 
     def __call__(self, piece: Piece, threads: int) -> Evidence:
         def add_up(batch: Batch) -> Evidence:
-            offers = batch.chances(self.names.q, self.terms)
-            return evidence_of(batch.reports(self.names.report, offers.domain), offers)
+            offers, reports = self.rows.read(batch)
+            if self.strata is not None:
+                batch.refuse_unasked(offers, reports, self.rows.names.report)
+            return evidence_of(reports, offers, self.strata)
 
-        found = ordered_map(add_up, _rows(piece, [self.names.q, self.names.report], BATCH_ROWS), threads)
-        return reduce(merge, found)
-
-
-def _randomised(batch: Batch, names: Names, offers: Offers, seed: int) -> Reports:
-    """Every owner's report, drawn from her own words."""
-    codes = batch.codes(names.value, offers.domain)
-    entropy = OwnerEntropy(seed, batch.numbers(names.owner))
-    reported, selected = draw_reports(codes, q_numerators(offers.q), offers.domain.size, entropy)
-    arrived: Booleans = codes >= 0  # in a simulation every report arrives
-    return Reports(codes=reported, arrived=arrived, selected=selected, domain=offers.domain)
+        return reduce(merge, ordered_map(add_up, self.rows.of(piece), threads))
 
 
-def _rows(piece: Piece, columns: list[str], rows: int) -> Iterator[Batch]:
+def rows_of(piece: Piece, columns: list[str], rows: int) -> Iterator[Batch]:
+    """The batches of a piece, of at most so many rows."""
     return (Batch(piece, start, table) for start, table in batches(piece, columns, rows))
 
 
@@ -202,7 +252,7 @@ def _written(
     piece: Piece, columns: list[str], work: Callable[[Batch], tuple[pa.Table, Sum]], threads: int, folder: Path
 ) -> Sum:
     """Work through a piece, write what comes out as one part, and give what it adds up to."""
-    return write_results(piece, ordered_map(work, _rows(piece, columns, BATCH_ROWS), threads), folder)
+    return write_results(piece, ordered_map(work, rows_of(piece, columns, BATCH_ROWS), threads), folder)
 
 
 def write_results(piece: Piece, done: Iterator[tuple[pa.Table, Sum]], folder: Path) -> Sum:
@@ -222,8 +272,21 @@ def write_results(piece: Piece, done: Iterator[tuple[pa.Table, Sum]], folder: Pa
 
 def _offer_columns(batch: Batch, owner: str | None, offers: Offers) -> dict[str, object]:
     ids = {} if owner is None else {"owner": batch.table.column(owner)}
-    made = {"bid": offers.bids, "q": offers.q, "epsilon": offers.epsilon, "payment": offers.payment}
+    made = {
+        "bid": offers.bids,
+        "q": offers.q,
+        "epsilon": offers.epsilon,
+        "payment": offers.payment,
+        "chance": offers.chance,
+        "draw": offers.draw,
+    }
     return ids | {name: pa.array(values) for name, values in made.items()}
+
+
+def _report_column(reports: Reports) -> pa.Array:
+    """Reported values, null where none was sent; of one type whoever was asked, so that all batches fit one file."""
+    kind = pa.array(reports.domain.decode(np.zeros(1, dtype=np.int64))).type
+    return pa.array(reports.domain.decode(reports.codes), type=kind, mask=~reports.arrived)
 
 
 def _table(columns: dict[str, object], terms: Terms) -> pa.Table:

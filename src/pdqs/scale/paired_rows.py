@@ -17,15 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdqs.estimate.evidence import Evidence, evidence_of
+from pdqs.estimate.strata import Strata
 from pdqs.model.errors import InputError, RowError
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import Reports
 from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
 from pdqs.scale.batches import Batch
-from pdqs.scale.kernels import BATCH_ROWS, merge, write_results
+from pdqs.scale.kernels import BATCH_ROWS, merge, rows_of, write_results
 from pdqs.scale.source import Piece, Source, batches
 from pdqs.scale.sums import Totals, totals_of
 from pdqs.scale.threads import ordered_map
-from pdqs.tables.round_files import OFFER_COLUMNS, REPORT_COLUMNS
+from pdqs.tables.round_files import REPORT_COLUMNS
 
 
 @final
@@ -47,14 +50,43 @@ class AddUpOffers:
     """What the offers come to: known before any report is."""
 
     terms: Terms
+    columns: tuple[str, ...]
 
     def __call__(self, piece: Piece, threads: int) -> Totals:
         def add_up(batch: Batch) -> Totals:
             offers = batch.offers(self.terms.question.domain)
             return totals_of(replace(offers, budget_micros=self.terms.budget_micros))
 
-        read = (Batch(piece, start, table) for start, table in batches(piece, OFFER_COLUMNS, BATCH_ROWS))
-        return reduce(merge, ordered_map(add_up, read, threads))
+        return reduce(merge, ordered_map(add_up, rows_of(piece, list(self.columns), BATCH_ROWS), threads))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedRows:
+    """Offers, of these columns, with the reports beside them."""
+
+    terms: Terms
+    columns: tuple[str, ...]
+    reports: Source
+
+    def of(self, piece: Piece) -> Iterator[tuple[Batch, Batch]]:
+        """Each batch of offers with the same rows of the reports."""
+        beside = replace(piece, path=self.reports.location, first_row_in_file=piece.first_row)
+        stream = _between(self.reports, REPORT_COLUMNS, piece.first_row, piece.rows)
+        held = next(stream)
+        for start, table in batches(piece, self.columns, BATCH_ROWS):
+            while held.num_rows < table.num_rows:
+                held = pa.concat_tables([held, next(stream)])
+            same_rows = held.slice(0, table.num_rows).combine_chunks().to_batches()[0]
+            yield Batch(piece, start, table), Batch(beside, start, same_rows)
+            held = held.slice(table.num_rows)
+
+    def read(self, batch: tuple[Batch, Batch]) -> tuple[Offers, Reports]:
+        """A pair parsed; rows of different owners are refused."""
+        offered, reported = batch
+        _refuse_slipped(offered, reported)
+        offers = offered.offers(self.terms.question.domain)
+        return offers, reported.reports(REPORT_COLUMNS[1], offers.domain)
 
 
 @final
@@ -62,24 +94,26 @@ class AddUpOffers:
 class AnswerOffers:
     """Tally and settle a piece of the offers with the reports beside them; parts of owner, paid where a folder is."""
 
-    terms: Terms
-    reports: Source
+    rows: PairedRows
+    strata: Strata | None
     folder: Path | None
 
     def __call__(self, piece: Piece, threads: int) -> Due:
+        terms = self.rows.terms
+
         def work(pair: tuple[Batch, Batch]) -> tuple[pa.Table, Due]:
             offered, reported = pair
-            _refuse_slipped(offered, reported)
-            offers = offered.offers(self.terms.question.domain)
-            reports = reported.reports(REPORT_COLUMNS[1], offers.domain)
-            sums = evidence_of(reports, offers)
+            offers, reports = self.rows.read(pair)
+            if self.strata is not None:
+                reported.refuse_unasked(offers, reports, REPORT_COLUMNS[1])
+            sums = evidence_of(reports, offers, self.strata)
             if self.folder is None:
                 return None, Due(evidence=sums, paid_micros=0)
-            payments = settle(replace(offers, budget_micros=self.terms.budget_micros), reports, self.terms)
+            payments = settle(replace(offers, budget_micros=terms.budget_micros), reports, terms)
             made = {"owner": offered.table.column("owner"), "paid": pa.array(payments.amounts)}
             return pa.RecordBatch.from_pydict(made), Due(evidence=sums, paid_micros=payments.total_micros)
 
-        done = ordered_map(work, _pairs(piece, self.reports), threads)
+        done = ordered_map(work, self.rows.of(piece), threads)
         if self.folder is not None:
             return write_results(piece, done, self.folder)
         return reduce(merge, (due for _, due in done))
@@ -92,19 +126,6 @@ def refuse_other_lengths(offers: Source, reports: Source) -> None:
             f"{reports.location}: {reports.rows:,} reports for {offers.rows:,} offers: a stream needs a row for every"
             " offer, in the same order, with null for a report that did not arrive"
         )
-
-
-def _pairs(piece: Piece, reports: Source) -> Iterator[tuple[Batch, Batch]]:
-    """Each batch of offers with the same rows of the reports."""
-    beside = replace(piece, path=reports.location, first_row_in_file=piece.first_row)
-    stream = _between(reports, REPORT_COLUMNS, piece.first_row, piece.rows)
-    held = next(stream)
-    for start, table in batches(piece, OFFER_COLUMNS, BATCH_ROWS):
-        while held.num_rows < table.num_rows:
-            held = pa.concat_tables([held, next(stream)])
-        same_rows = held.slice(0, table.num_rows).combine_chunks().to_batches()[0]
-        yield Batch(piece, start, table), Batch(beside, start, same_rows)
-        held = held.slice(table.num_rows)
 
 
 def _between(source: Source, columns: Sequence[str], first: int, rows: int) -> Iterator[pa.RecordBatch]:

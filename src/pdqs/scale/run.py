@@ -9,30 +9,37 @@ from pathlib import Path
 from typing import final
 
 from pdqs.clearing.ladder import calibrate
+from pdqs.clearing.lottery import LotteryMarket, calibrate_lottery
 from pdqs.estimate import Answer, answer_from_evidence
-from pdqs.model.errors import InputError, ensure
+from pdqs.estimate.answers import stands_on_chances
+from pdqs.estimate.strata import Strata, cut, price_grain
+from pdqs.model.errors import FileError, InputError, ensure
 from pdqs.model.money import short_money
 from pdqs.present.text import Shown
+from pdqs.pricing.rules import Asks
+from pdqs.privacy.draws import draw_key
 from pdqs.rounds.terms import Terms
 from pdqs.scale.engines import Engine, Threads, cores
 from pdqs.scale.kernels import (
     CountBids,
+    CountDrawnBids,
     Kernel,
     Names,
     PriceBids,
     Pricing,
+    ReportRows,
     Sum,
     TallyReports,
     TradeRows,
-    refuse_lottery,
     refuse_unstreamable,
 )
-from pdqs.scale.paired_rows import AddUpOffers, AnswerOffers, refuse_other_lengths
+from pdqs.scale.paired_rows import AddUpOffers, AnswerOffers, PairedRows, refuse_other_lengths
+from pdqs.scale.price_passes import AddUpPrices, AddUpTradedPrices, Prices
 from pdqs.scale.progress import Progress, silent
 from pdqs.scale.sink import complete_folder
 from pdqs.scale.source import PIECE_ROWS, Piece, Source, open_source
 from pdqs.scale.sums import Totals, TradeSums
-from pdqs.tables.round_files import OFFER_COLUMNS, REPORT_COLUMNS
+from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS, REPORT_COLUMNS
 
 
 @final
@@ -71,39 +78,58 @@ class Run:
     progress: Progress = silent
     names: Names = Names()
 
-    def clear(self, bids: str | Path, terms: Terms, out: str | Path) -> Totals:
-        """Offers for every bid of the files, as a folder of Parquet; two passes over the bids, no sort."""
+    def clear(self, bids: str | Path, terms: Terms, out: str | Path, *, draws: int | None = None) -> Totals:
+        """Offers for every bid of the files, as a folder of Parquet; two passes over the bids, no sort.
+
+        ``draws`` is the seed of a lottery's draws, which follow from the hash of the terms without one: the words that
+        :func:`pdqs.clear` takes for the same owners.
+        """
         source, names = self._opened(bids, [self.names.bid])
-        pricing = self._priced(source, terms, names)
+        pricing = self._priced(source, terms, names, draws)
         with complete_folder(out) as folder:
-            return self._reduced("pricing", PriceBids(pricing=pricing, names=names, folder=folder), source)
+            return self._reduced("pricing", PriceBids(pricing=pricing, folder=folder), source)
 
     def trade(
         self, rows: str | Path, terms: Terms, out: str | Path, *, seed: int, level: float = 0.95
     ) -> StreamedTrade:
-        """A whole round, simulated: offers, reports and payments as a folder of Parquet, and the answer."""
+        """A whole round, simulated: offers, reports and payments as a folder of Parquet, and the answer.
+
+        ``seed`` is that of the public draws and, under a key of their own, of the owners' coins.
+        """
         source, names = self._opened(rows, [self.names.bid, self.names.value])
-        pricing = self._priced(source, terms, names)
+        pricing = self._priced(source, terms, names, seed)
+        strata = None
+        if stands_on_chances(terms, by_lottery=False):
+            strata = self._cut(AddUpTradedPrices(pricing=pricing, grain=_grain(source, terms)), source, terms)
         with complete_folder(out) as folder:
-            kernel = TradeRows(pricing=pricing, names=names, seed=seed, folder=folder)
+            kernel = TradeRows(pricing=pricing, seed=seed, strata=strata, folder=folder)
             sums = self._reduced("trading", kernel, source)
             kept = not terms.keeps_budget or sums.paid_micros <= terms.budget_micros
             ensure(kept, "a mechanism that keeps the budget has passed it")
             return StreamedTrade(terms=terms, sums=sums, answer=answer_from_evidence(sums.evidence, terms, level=level))
 
     def answer(self, reports: str | Path, terms: Terms, *, level: float = 0.95) -> Answer:
-        """The answer from rows of q and report, wherever they lie: only their sums are brought together."""
-        refuse_lottery(terms)
-        source, names = self._opened(reports, [self.names.q, self.names.report])
+        """The answer from rows of q and report, wherever they lie: only their sums are brought together.
+
+        With rule `lottery` and estimator `unbiased` the rows need their bid and chance too, and are read twice.
+        """
+        source, names = self._opened(reports, [self.names.q, self.names.report], [self.names.bid, self.names.chance])
         _refuse_empty(source)
-        sums = self._reduced("adding up", TallyReports(terms=terms, names=names), source)
+        drawn = names.chance in source.columns and names.chance != names.q
+        rows = ReportRows(terms=terms, names=names, by_price=stands_on_chances(terms, by_lottery=drawn), drawn=drawn)
+        strata = None
+        if rows.by_price:
+            if names.bid not in source.columns:
+                raise FileError(f"{reports}: no column {names.bid!r}, which an unbiased answer from a lottery needs")
+            strata = self._cut(AddUpPrices(rows=rows, grain=_grain(source, terms)), source, terms)
+        sums = self._reduced("adding up", TallyReports(rows=rows, strata=strata), source)
         return answer_from_evidence(sums, terms, level=level)
 
     def add_up(self, offers: str | Path, terms: Terms) -> Totals:
         """What offers come to that were written before."""
-        source, _ = self._opened(offers, OFFER_COLUMNS)
+        source, _ = self._opened(offers, OFFER_COLUMNS, LOTTERY_COLUMNS)
         _refuse_empty(source)
-        return self._reduced("adding up offers", AddUpOffers(terms=terms), source)
+        return self._reduced("adding up offers", AddUpOffers(terms=terms, columns=_offer_columns(source)), source)
 
     def answer_offers(
         self,
@@ -115,29 +141,43 @@ class Run:
         level: float = 0.95,
     ) -> Answer:
         """The answer from offers and the reports beside them, row by row; with ``out``, also what is now due."""
-        refuse_lottery(terms)
-        source, _ = self._opened(offers, OFFER_COLUMNS)
+        source, _ = self._opened(offers, OFFER_COLUMNS, LOTTERY_COLUMNS)
         reported, _ = self._opened(reports, REPORT_COLUMNS)
         _refuse_empty(source)
         refuse_other_lengths(source, reported)
+        rows = PairedRows(terms=terms, columns=_offer_columns(source), reports=reported)
+        strata = None
+        if stands_on_chances(terms, by_lottery="chance" in source.columns):
+            strata = self._cut(AddUpPrices(rows=rows, grain=_grain(source, terms)), source, terms)
         with nullcontext() if out is None else complete_folder(out) as folder:
-            due = self._reduced("adding up", AnswerOffers(terms=terms, reports=reported, folder=folder), source)
+            due = self._reduced("adding up", AnswerOffers(rows=rows, strata=strata, folder=folder), source)
             return answer_from_evidence(due.evidence, terms, level=level)
 
-    def _opened(self, location: str | Path, needs: Sequence[str]) -> tuple[Source, Names]:
+    def _opened(self, location: str | Path, needs: Sequence[str], may_have: Sequence[str] = ()) -> tuple[Source, Names]:
         """The source, and the names in it: where there are no ids, row numbers stand for owners."""
-        wanted = [self.names.owner] if self.names.owner else []
+        wanted = [*([self.names.owner] if self.names.owner else []), *may_have]
         source = open_source(location, needs=needs, wanted=wanted, piece_rows=self.piece_rows)
         return source, self.names if self.names.owner in source.columns else replace(self.names, owner=None)
 
-    def _priced(self, source: Source, terms: Terms, names: Names) -> Pricing:
+    def _priced(self, source: Source, terms: Terms, names: Names, draws: int | None) -> Pricing:
         refuse_unstreamable(terms)
+        key = draw_key(terms.hash if draws is None else draws)
         if source.rows < 2:
             raise InputError(f"column {names.bid!r}: a market needs at least 2 owners, got {source.rows}")
         if not terms.clearing_facts.calibrates:
-            return Pricing(terms=terms, calibration=None)
+            return Pricing(terms=terms, names=names, key=key, calibration=None)
+        rule = terms.bound_rule
+        if isinstance(rule, Asks):
+            drawn = self._reduced("counting bids", CountDrawnBids(terms=terms, names=names, key=key), source)
+            market = LotteryMarket(rule=rule, budget_micros=terms.budget_micros)
+            return Pricing(terms=terms, names=names, key=key, calibration=calibrate_lottery(drawn, market))
         summary = self._reduced("counting bids", CountBids(terms=terms, names=names), source)
-        return Pricing(terms=terms, calibration=calibrate(summary, terms))
+        return Pricing(terms=terms, names=names, key=key, calibration=calibrate(summary, terms))
+
+    def _cut(self, kernel: Kernel[Prices], source: Source, terms: Terms) -> Strata | None:
+        """The strata of all rows, or None where nobody was or could be left out by a draw."""
+        found = self._reduced("adding up prices", kernel, source)
+        return cut(found.summary) if stands_on_chances(terms, by_lottery=found.by_lottery) else None
 
     def _reduced(self, stage: str, kernel: Kernel[Sum], source: Source) -> Sum:
         done = 0
@@ -150,6 +190,14 @@ class Run:
             self.progress(stage, done, rows)
 
         return self.engine.reduce(kernel, source.pieces, tell)
+
+
+def _grain(source: Source, terms: Terms) -> float:
+    return price_grain(source.rows, terms.setting.low, terms.setting.high)
+
+
+def _offer_columns(source: Source) -> tuple[str, ...]:
+    return (*OFFER_COLUMNS, *(name for name in LOTTERY_COLUMNS if name in source.columns))
 
 
 def _refuse_empty(source: Source) -> None:

@@ -5,29 +5,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.tallies import FRACTION_BITS, exact_sum
 from pdqs.model.errors import ensure
 from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.present.text import Shown
-from pdqs.rounds.offers import Offers
+from pdqs.rounds.offers import Offers, unreachable_notes
+
+_WEIGHT_BITS = 30
+_LIMB = 2.0**_WEIGHT_BITS  # (w/q)^2 may pass 2^63 units, so it is added up in two parts
+_STEEPEST = 2.0**90
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Totals(Shown):
-    """Offers added up. ``information_units`` is sum q^2 in units of 2^-62."""
+    """Offers added up. ``information_units`` is sum q^2 in units of 2^-62.
+
+    With w = 1/chance over the asked, ``weight_units`` is sum w and ``steep_units`` sum (w/q)^2, in units of 2^-30.
+    ``by_lottery`` and ``unreachable`` are those of :class:`pdqs.Offers`.
+    """
 
     owners: int
     bought: int
     spent_micros: int
     information_units: int
+    weight_units: int
+    steep_units: int
+    by_lottery: bool
+    unreachable: int
     budget_micros: int
 
     @property
     def information(self) -> float:
-        """sum q^2: four times this is the worst-case Fisher information about a share."""
-        return self.information_units / (1 << FRACTION_BITS)
+        """As :attr:`pdqs.Offers.information`: four times this is the worst-case Fisher information about a share."""
+        if not self.by_lottery:
+            return self.information_units / (1 << FRACTION_BITS)
+        return self.weight_units**2 / (self.steep_units << _WEIGHT_BITS) if self.steep_units else 0.0
 
     @property
     def spent(self) -> float:
@@ -42,6 +58,10 @@ class Totals(Shown):
             bought=self.bought + other.bought,
             spent_micros=self.spent_micros + other.spent_micros,
             information_units=self.information_units + other.information_units,
+            weight_units=self.weight_units + other.weight_units,
+            steep_units=self.steep_units + other.steep_units,
+            by_lottery=self.by_lottery or other.by_lottery,
+            unreachable=self.unreachable + other.unreachable,
             budget_micros=self.budget_micros,
         )
 
@@ -51,17 +71,27 @@ class Totals(Shown):
     def rows(self) -> list[tuple[str, str]]:
         return [
             ("spent", f"{short_money(self.spent_micros)} of {short_money(self.budget_micros)}"),
-            ("information", f"{self.information:,.1f} (sum of q^2)"),
+            ("information", f"{self.information:,.1f} ({'n_eff q^2' if self.by_lottery else 'sum of q^2'})"),
         ]
+
+    def notes(self) -> tuple[str, ...]:
+        return unreachable_notes(self.unreachable, self.owners)
 
 
 def totals_of(offers: Offers) -> Totals:
     """The totals of one batch of offers."""
+    w = 1.0 / offers.chance[offers.asked]
+    steep = np.minimum(np.square(w / offers.q[offers.asked]), _STEEPEST)
+    coarse = np.floor(steep / _LIMB)
     return Totals(
         owners=len(offers),
         bought=offers.bought,
         spent_micros=offers.spent_micros,
         information_units=exact_sum(offers.q * offers.q, FRACTION_BITS),
+        weight_units=exact_sum(w, _WEIGHT_BITS),
+        steep_units=(exact_sum(coarse, 0) << 2 * _WEIGHT_BITS) + exact_sum(steep - coarse * _LIMB, _WEIGHT_BITS),
+        by_lottery=offers.by_lottery,
+        unreachable=offers.unreachable,
         budget_micros=offers.budget_micros,
     )
 

@@ -39,7 +39,7 @@ def run(
     from pdqs.tables import files, round_files
 
     if streamed(bids, cluster, out):
-        clear_stream(bids, options.terms(), out, picture, cluster, level, as_json)
+        clear_stream(bids, options.terms(), seed, out, picture, cluster, level, as_json)
         return
     check_targets(out, picture)
     terms = options.terms()
