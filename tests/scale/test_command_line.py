@@ -125,3 +125,42 @@ def test_one_parquet_file_becomes_a_folder_when_a_folder_is_named(
     whole = said(capsys, "clear", "one.parquet", "--budget", 90, *HISTOGRAM, "--out", "offers", "--json")
     assert whole == said(capsys, "clear", rows, "--budget", 90, *HISTOGRAM, "--out", "again", "--json")
     assert pq.read_table("offers").equals(pq.read_table("again"))
+
+
+@pytest.mark.usefixtures("rows")
+def test_default_terms_clear_trade_and_answer_over_a_folder(
+    capsys: pytest.CaptureFixture[str], table: pa.Table
+) -> None:
+    """A lottery and an unbiased answer, with only --query and --budget said; a fifth of the asked send nothing."""
+    asked = ("--query", "mean", "--domain", "0:4:1")
+    terms = pdqs.Terms(query=pdqs.Mean(pdqs.Domain.grid(0, 4, 1)), budget=90.0)
+    traded = said(capsys, "trade", "rows", "--budget", 90, *asked, "--seed", 7, "--out", "round", "--json")
+    expected = in_memory(table, terms, 7)
+    assert (traded["terms"]["rule"], traded["terms"]["estimator"]) == ("lottery", "unbiased")
+    assert traded["answer"]["value"] == expected.answer.value
+    assert traded["answer"]["interval"] == list(expected.answer.interval)
+    assert traded["information"] == pytest.approx(expected.offers.information, rel=1e-8)
+    main(["clear", "rows", "--budget", "90", *asked, "--seed", "7", "--out", "offers"])
+    capsys.readouterr()
+    assert pq.read_table("offers").equals(pq.read_table("round").drop_columns(["report", "paid"]))
+    reports = expected.reports.only(np.arange(300) % 5 > 0)
+    reported = pa.array(reports.domain.decode(reports.codes), mask=~reports.arrived)
+    save(pa.table({"owner": table["owner"], "report": reported}), Path("said"), groups=[[100], [200]])
+    found = said(capsys, "answer", "offers", "said", *asked, "--out", "due", "--json")
+    answer = pdqs.answer(reports, expected.offers, terms)
+    assert (found["answer"]["value"], found["answer"]["interval"]) == (answer.value, list(answer.interval))
+    assert same_bits(pq.read_table("due")["paid"], pdqs.settle(expected.offers, reports, terms).amounts)
+
+
+def test_one_parquet_file_clears_by_lot_alike_in_memory_and_as_a_stream(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Owners whose ids are whole numbers draw the same words either way."""
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"owner": np.arange(200) * 7, "bid": rng.random(200)}), "bids.parquet")
+    for out in ("offers", "offers.parquet"):
+        main(["clear", "bids.parquet", "--query", "count", "--budget", "60", "--out", out])
+    assert "wrote offers" in capsys.readouterr().out
+    streamed, whole = pq.read_table("offers"), pq.read_table("offers.parquet")
+    for column in ("q", "chance", "draw"):
+        assert streamed[column].to_pylist() == whole[column].to_pylist(), column

@@ -23,7 +23,12 @@ layouts = st.lists(st.lists(st.integers(0, 40), max_size=6), min_size=1, max_siz
     lambda groups: sum(map(sum, groups)) >= 2
 )
 
-RULES = ({}, {"rule": "flat"}, {"epsilon_max": 6.0}, {"query": pdqs.Mean(pdqs.Domain.grid(0, 4, 1))})
+RULES: tuple[dict[str, object], ...] = (
+    {},
+    {"rule": "flat"},
+    {"epsilon_max": 6.0},
+    {"query": pdqs.Mean(pdqs.Domain.grid(0, 4, 1))},
+)
 
 
 @pytest.fixture

@@ -167,7 +167,10 @@ def play(values: Column, drawn_bids: Floats, terms: Terms, rng: np.random.Genera
     offers = clear(drawn_bids, terms, draws=rng)
     reports = randomise(values, offers, rng)
     by_lottery = isinstance(terms.bound_rule, Asks)
-    sums = gathered(reports, offers, by_price=True) if by_lottery else of_tally(tally(reports, offers))
+    if by_lottery:
+        sums = gathered(reports, offers, by_price=True, bid_range=(terms.setting.low, terms.setting.high))
+    else:
+        sums = of_tally(tally(reports, offers))
     found = read_evidence(sums, terms, LEVEL)
     reweighted = found if by_lottery else read_evidence(sums, dataclasses.replace(terms, estimator="weighted"), LEVEL)
     bought = offers.q > 0

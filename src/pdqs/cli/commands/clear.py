@@ -46,7 +46,7 @@ def run(
     table = files.read_table(Path(bids), ("owner", "bid"), optional=("value",))
     owners = [str(owner) for owner in table.columns["owner"]]
     with files.naming(Path(bids)):
-        offers = pdqs.clear(table.columns["bid"], terms, draws=seed, owners=owners)
+        offers = pdqs.clear(table.columns["bid"], terms, draws=seed, owners=table.columns["owner"])
     result = {**terms_data(terms), **offers_data(offers, level)}
     columns = round_files.offer_columns(owners, offers)
     save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(offers, terms))
