@@ -20,7 +20,7 @@ from pdqs.scale import Run, cluster, open_source
 from pdqs.scale.cluster import ClusterError, Dask, Task, connected, fingerprint, merge_all
 from pdqs.scale.kernels import CountBids, Names
 
-from .markets import assert_same_answer, assert_same_round, in_memory, market, save, terms_for
+from .markets import assert_same_answer, assert_same_round, in_memory, lottery_for, market, save, terms_for
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,20 @@ def test_a_cluster_trades_and_answers_as_in_memory(dask: Dask, tmp_path: Path, t
     assert_same_answer(done.answer, expected.answer)
     assert_same_answer(run.answer(tmp_path / "round", terms), expected.answer)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["round", "rows"]
+
+
+@pytest.mark.parametrize("n", [4_000, 70_000], ids=["exact", "binned"])
+def test_a_cluster_draws_by_lot_as_in_memory(dask: Dask, tmp_path: Path, rng: np.random.Generator, n: int) -> None:
+    """Default terms: draws, chances, reports of the asked and an answer by strata."""
+    owners = market(n, rng)
+    spread = save(owners, tmp_path / "spread", groups=[[n // 4, 0, n // 4], [1] * 10, [n - 2 * (n // 4) - 10]])
+    terms = lottery_for(n)
+    run = Run(engine=dask, piece_rows=n // 8)
+    done = run.trade(spread, terms, tmp_path / "round", seed=8)
+    expected = in_memory(owners, terms, 8)
+    assert_same_round(tmp_path / "round", owners, expected)
+    assert_same_answer(done.answer, expected.answer)
+    assert_same_answer(run.answer(tmp_path / "round", terms), expected.answer)
 
 
 def test_a_cluster_writes_the_same_bytes_as_one_process(dask: Dask, tmp_path: Path, rows: Path) -> None:

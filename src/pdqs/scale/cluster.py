@@ -21,10 +21,13 @@ from typing import Any, final
 
 import numpy as np
 
+from pdqs.clearing.lottery import LotteryMarket, clear_by_lottery
 from pdqs.model.errors import FileError, MissingExtraError, PdqsError
 from pdqs.pricing.payment import curve
 from pdqs.pricing.rules import Optimal, Setting
+from pdqs.pricing.rules.lottery import Lottery
 from pdqs.privacy.contracts import ON_REPORT
+from pdqs.privacy.draws import LOTTERY_WORD, draw_key, words_of_owners
 from pdqs.scale.engines import cores
 from pdqs.scale.kernels import Kernel, Sum, merge
 from pdqs.scale.source import Piece
@@ -155,6 +158,8 @@ def merge_all(sums: list[Sum]) -> Sum:
 def fingerprint() -> str:
     """A hash of prices and chances on a few thousand bids: equal on machines whose floating point is the same.
 
+    Of a lottery too, at q* and beyond it.
+
     >>> fingerprint() == fingerprint()
     True
     """
@@ -166,4 +171,11 @@ def fingerprint() -> str:
         found.update(chosen.q(bids).tobytes())
         found.update(chosen.payment(bids).tobytes())
         found.update(setting.load(chosen.q(bids)).tobytes())
+    few = bids[::16]
+    words = words_of_owners(np.arange(few.size, dtype=np.uint64), draw_key(0), LOTTERY_WORD)
+    for q_max in (0.5, 0.99):
+        rule = Lottery(setting=Setting(contract=ON_REPORT, q_max=q_max))
+        drawn = clear_by_lottery(few, words, LotteryMarket(rule=rule, budget_micros=50_000_000))
+        for figures in (drawn.chance, drawn.q, drawn.price_micros):
+            found.update(figures.tobytes())
     return found.hexdigest()
