@@ -19,7 +19,7 @@ def test_the_forecast_is_what_a_real_market_then_buys(rng: np.random.Generator) 
     plan = pdqs.plan(TERMS, owners=5000)
     bought = np.mean([pdqs.clear(rng.random(5000), TERMS).information for _ in range(10)])
     assert plan.information == pytest.approx(bought, rel=0.02)
-    assert plan.half_width == pytest.approx(1.96 / (2 * np.sqrt(plan.information)), rel=1e-3)
+    assert plan.half_width == pytest.approx(1.96 * np.sqrt(0.25 / plan.information - 0.25 / 5000), rel=0.01)
 
 
 def test_the_realised_interval_is_as_wide_as_planned(rng: np.random.Generator) -> None:
@@ -29,9 +29,8 @@ def test_the_realised_interval_is_as_wide_as_planned(rng: np.random.Generator) -
     for _ in range(5):
         low, high = pdqs.trade(rng.random(5000) < 0.5, rng.random(5000), terms, rng).answer.interval
         widths.append((high - low) / 2 / 5000)
-    # The plan leaves out that these owners are all there are, which takes 1 / (4n) off the variance when they report.
-    assert np.mean(widths) == pytest.approx(1.96 * np.sqrt(0.25 / plan.information - 0.25 / 5000), rel=0.02)
-    assert np.mean(widths) <= 0.03
+    assert np.mean(widths) == pytest.approx(0.03, rel=0.02)
+    assert 0.03 * 0.999 <= plan.half_width <= 0.03
 
 
 def test_a_plan_checks_its_rule_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +77,14 @@ def test_the_curve_falls_as_the_budget_grows() -> None:
 
 
 def test_offers_alone_forecast_the_half_width(rng: np.random.Generator) -> None:
-    offers = pdqs.clear(rng.random(1000), TERMS)
-    assert forecast_half_width(offers, 0.95) == pytest.approx(1.96 / (2 * np.sqrt(offers.information)), rel=1e-3)
+    """Both of a lottery and without one: the answer's own half-width at a share of one half, within a tenth."""
+    for preset in (pdqs.presets.sound, pdqs.presets.honest):
+        terms = preset(query=pdqs.Count(), budget=800.0)
+        found = pdqs.trade(rng.random(2000) < 0.5, rng.random(2000), terms, rng)
+        low, high = found.answer.interval
+        promised = forecast_half_width(found.offers.information, 2000)
+        assert promised == pytest.approx((high - low) / 2 / 2000, rel=0.1)
+    assert forecast_half_width(0.0, 10) == np.inf
 
 
 @pytest.mark.parametrize(
@@ -90,6 +95,8 @@ def test_offers_alone_forecast_the_half_width(rng: np.random.Generator) -> None:
         ({"owners": 1, "budget": 5.0}, "owners must be"),
         ({"owners": 2.5, "budget": 5.0}, "owners must be"),
         ({"owners": 100, "half_width": 0.1, "budget": 5.0}, "not both"),
+        ({"owners": 100, "budget": -1.0}, "budget must be"),
+        ({"owners": 100, "budget": 5.0, "guess": 1.5}, "guess must be a share"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(asked: Any, says: str) -> None:

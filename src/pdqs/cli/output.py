@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from pdqs.planning.forecasts import Plan, PlanCurve, forecast_half_width
+from pdqs.planning.forecasts import Plan, PlanChanges, PlanCurve, forecast_half_width
 from pdqs.present.frames import plain
 from pdqs.present.text import Shown
 from pdqs.rounds.offers import Offers
@@ -132,25 +132,30 @@ def offers_data(offers: Offers, level: float) -> dict[str, object]:
         "spent_micros": offers.spent_micros,
         "budget_micros": offers.budget_micros,
         "information": offers.information,
-        "forecast_half_width": forecast_half_width(offers, level),
+        "forecast_half_width": forecast_half_width(offers.information, len(offers), level),
     }
 
 
-def plan_data(plan: Plan, curve: PlanCurve, alpha: float | None) -> dict[str, object]:
+def plan_data(plan: Plan, curve: PlanCurve, changes: PlanChanges, alpha: float | None) -> dict[str, object]:
     """A plan for machines; an error of ``alpha`` or more has a chance of at most ``delta``."""
-    stated = plan.half_width if alpha is None else alpha
+    stated = plan.share_half_width if alpha is None else alpha
     return {
         **terms_data(plan.terms),
         "owners": plan.owners,
         "level": plan.level,
         "budget": plan.budget,
         "half_width": plan.half_width,
+        "unit": plan.unit.name,
+        "share_half_width": plan.share_half_width,
+        "simultaneous": plan.simultaneous,
+        "answered": plan.answered,
         "information": plan.information,
         "bought_share": plan.bought_share,
         "mean_epsilon": plan.mean_epsilon,
         "alpha": stated,
         "delta": plan.delta(stated),
         "curve": [{"budget": b, "half_width": w} for b, w in zip(curve.budgets, curve.half_widths, strict=True)],
+        "changes": [{"terms": each.name, "half_width": width} for each, width in changes.found],
     }
 
 

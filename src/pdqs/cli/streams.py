@@ -144,5 +144,5 @@ def _totals_data(totals: Totals, level: float) -> dict[str, object]:
         "spent_micros": totals.spent_micros,
         "budget_micros": totals.budget_micros,
         "information": totals.information,
-        "forecast_half_width": forecast_half_width(totals, level),  # type: ignore[arg-type]  # reads information alone
+        "forecast_half_width": forecast_half_width(totals.information, totals.owners, level),
     }

@@ -168,9 +168,13 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
     True
     """
     refuse_strangers(reports, offers, terms, EstimateError)
+    return answer_from_evidence(evidence_for(reports, offers, terms), terms, level=level)
+
+
+def evidence_for(reports: Reports, offers: Offers, terms: Terms) -> Evidence:
+    """What the reports add up to, by strata where the estimator needs the chances of a lottery."""
     by_price = stands_on_chances(terms, by_lottery=offers.by_lottery)
-    evidence = gathered(reports, offers, by_price=by_price, bid_range=(terms.setting.low, terms.setting.high))
-    return answer_from_evidence(evidence, terms, level=level)
+    return gathered(reports, offers, by_price=by_price, bid_range=(terms.setting.low, terms.setting.high))
 
 
 def stands_on_chances(terms: Terms, *, by_lottery: bool) -> bool:

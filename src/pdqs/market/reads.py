@@ -190,18 +190,16 @@ def forecast(actor: User, request: ForecastRequest) -> Forecast:
     access.require(actor, "consumer", "operator")
     try:
         terms = terms_of(request.plan)
-        budgets = [terms.budget * float(factor) for factor in np.geomspace(0.1, 10.0, 9)]
-        found = [plan(terms, owners=request.owners, budget=budget) for budget in budgets]
+        here = plan(terms, owners=request.owners)
+        curve = here.curve(budgets=[terms.budget * float(factor) for factor in np.geomspace(0.1, 10.0, 9)])
     except PdqsError as fault:
         raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
-    here = found[len(found) // 2]
-    assert math.isclose(here.budget, terms.budget), "the middle of the curve is the plan itself"
     points = [
-        ForecastPoint(budget_micros=round(each.budget * MICROS_PER_UNIT), half_width=_finite(each.half_width))
-        for each in found
+        ForecastPoint(budget_micros=round(budget * MICROS_PER_UNIT), half_width=_finite(width))
+        for budget, width in zip(curve.budgets.tolist(), curve.share_half_widths.tolist(), strict=True)
     ]
     return Forecast(
-        half_width=_finite(here.half_width),
+        half_width=_finite(here.share_half_width),
         bought_share=here.bought_share,
         mean_epsilon=here.mean_epsilon,
         curve=points,

@@ -1,31 +1,33 @@
-"""Planning: what a budget buys before anyone has bid (section 6 of docs/theory, "Forecast and plan").
+"""Planning: what a budget buys before anyone has bid, in the units of the query (section 6 of docs/theory).
 
-A *typical market* stands in for the one to come: its bids are evenly spaced quantiles of the prior. Clearing it with
-the very same mechanism gives the information a budget buys, hence the half-width; bisection turns that round.
+Typical rounds (:mod:`pdqs.planning.typical`) are cleared and answered as real ones are; the mean half-width of their
+answers is the plan's. A search turns that round: what must be paid for a half-width.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from pdqs.clearing import clear
 from pdqs.estimate.level import z_of
 from pdqs.model.arrays import Floats
 from pdqs.model.checks import made, number, whole
 from pdqs.model.errors import PlanError
+from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
+from pdqs.planning.changes import Change, changed_terms
+from pdqs.planning.guesses import Guess, shares_of
+from pdqs.planning.search import Tried, WidthAt, cheapest, polished
+from pdqs.planning.typical import Width, typical_width
+from pdqs.planning.units import Unit, unit_of
 from pdqs.present.text import Shown, table
-from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_TYPICAL_OWNERS = 4096
 
 
 @final
@@ -33,8 +35,11 @@ _TYPICAL_OWNERS = 4096
 class Plan(Shown):
     """What a budget buys from so many owners.
 
-    ``half_width`` is of a share of the owners (0.02 is two points), at ``level``, in the worst case of a share of one
-    half; for a quantile it is of the cumulative share.
+    ``half_width`` is in the units of the query: of a share of the owners for a count (0.02 is two points) and for each
+    cell of a histogram, of the values for a mean; of the cumulative share (the rank) for a quantile, or with a guess
+    of the values in their units. ``share_half_width`` is always of a share (for a mean, of its range).
+    ``guess`` holds the share of each value that the plan is made at; ``answered`` says in how many of the typical
+    rounds there was an answer at all.
     """
 
     terms: Terms
@@ -42,17 +47,27 @@ class Plan(Shown):
     level: float
     budget: float
     half_width: float
+    share_half_width: float
+    simultaneous: float
     information: float
     bought_share: float
     mean_epsilon: float
+    answered: float
+    guess: tuple[float, ...]
+    guessed: bool
+
+    @property
+    def unit(self) -> Unit:
+        """What ``half_width`` is measured in."""
+        return unit_of(self.terms.query, guessed=self.guessed)
 
     @property
     def expected_error(self) -> float:
-        """The worst-case standard error of a share."""
-        return _half_width(self.information, 1.0)
+        """The standard error of a share of one half among owners drawn anew."""
+        return 0.5 / math.sqrt(self.information) if self.information > 0 else math.inf
 
     def delta(self, alpha: float) -> float:
-        """delta with Pr[|error of the share| >= alpha] <= delta, by Hoeffding: 2 exp(-2 alpha^2 sum q^2).
+        """delta with Pr[|error of the share| >= alpha] <= delta, by Hoeffding: 2 exp(-2 alpha^2 I), I the information.
 
         This is the paper's (alpha, delta) statement with its sides put right.
         """
@@ -60,30 +75,78 @@ class Plan(Shown):
             raise PlanError(f"alpha must be above 0, got {alpha}")
         return min(1.0, 2.0 * math.exp(-2.0 * alpha * alpha * self.information))
 
-    def curve(self, points: int = 12) -> PlanCurve:
-        """Half-widths for budgets from a twentieth of this one to four times it."""
-        budgets = self.budget * np.geomspace(0.05, 4.0, points)
-        plans = [plan(self.terms, owners=self.owners, budget=float(b), level=self.level) for b in budgets]
-        return PlanCurve(plan=self, budgets=budgets, half_widths=np.array([found.half_width for found in plans]))
+    def curve(self, points: int = 12, budgets: Sequence[float] = ()) -> PlanCurve:
+        """Half-widths for these budgets, or from a twentieth of this one to four times it."""
+        at = np.array(budgets, dtype=np.float64) if len(budgets) else self.budget * np.geomspace(0.05, 4.0, points)
+        found = [self._again(self.terms, np.array(self.guess), float(budget)) for budget in at]
+        return PlanCurve(
+            plan=self,
+            budgets=at,
+            half_widths=np.array([each.half_width for each in found]),
+            share_half_widths=np.array([each.share_half_width for each in found]),
+        )
+
+    def changes(self) -> PlanChanges:
+        """The half-width that other terms would give for the same money."""
+        guess = np.array(self.guess)
+        rows = [(each, self._again(each.terms, each.shares, self.budget)) for each in changed_terms(self.terms, guess)]
+        here = self._again(self.terms, guess, self.budget)
+        return PlanChanges(
+            plan=self, here=here.half_width, found=tuple((each, other.half_width) for each, other in rows)
+        )
+
+    def _again(self, terms: Terms, shares: Floats, budget: float) -> Plan:
+        asked = _Asked(terms, shares, self.owners, self.level, self.guessed)
+        return asked.plan(budget, asked.width(budget, rough=True))
 
     def figure(self) -> Figure:
         """The curve as a picture."""
         return self.curve().figure()
 
     def title(self) -> str:
-        return f"Plan: a budget of {self.budget:,.2f} gives ± {100 * self.half_width:.3g} points"
+        if math.isinf(self.half_width):
+            return f"Plan: a budget of {self.budget:,.2f} is too little for an answer"
+        return f"Plan: a budget of {self.budget:,.2f} gives {self.unit.shown(self.half_width)}"
 
     def rows(self) -> list[tuple[str, str]]:
-        per_owner, width = self.budget / self.owners, self.half_width
-        return [
-            (
-                "owners",
-                f"{self.owners:,} ({100 * self.bought_share:.0f} % bought from, mean epsilon {self.mean_epsilon:.2f})",
-            ),
-            ("budget", f"{self.budget:,.2f} ({per_owner:.4g} an owner)"),
-            ("half-width", f"{width:.5f} of a share at level {self.level:g}, or {width * self.owners:,.1f} owners"),
-            ("for certain", f"off by {2 * width:.4f} or more with probability at most {self.delta(2 * width):.2g}"),
+        asked = f"{100 * self.bought_share:.2g} % asked, mean epsilon {self.mean_epsilon:.2f}"
+        rows = [
+            ("owners", f"{self.owners:,} ({asked})"),
+            ("budget", f"{self.budget:,.2f} ({self.budget / self.owners:.4g} an owner)"),
         ]
+        if math.isinf(self.half_width):
+            return rows
+        return [*rows, ("half-width", self._in_words()), ("if values are", self._guess_in_words()), self._for_certain()]
+
+    def _in_words(self) -> str:
+        words = f"{self.unit.shown(self.half_width)} at level {self.level:g}"
+        match self.terms.query:
+            case Count():
+                return f"{words}, or {self.half_width * self.owners:,.1f} owners"
+            case Histogram():
+                return f"{words} for each cell; {self.unit.shown(self.simultaneous)} for all at once"
+            case Median() | Quantile() if self.guessed:
+                return f"{words}; {100 * self.share_half_width:.3g} points of rank"
+            case _:
+                return words
+
+    def _guess_in_words(self) -> str:
+        if isinstance(self.terms.query, Count):
+            return f"1 for {100 * self.guess[1]:.3g} % of owners"
+        return "as guessed" if self.guessed else "spread evenly over the domain"
+
+    def _for_certain(self) -> tuple[str, str]:
+        width = 2 * self.share_half_width
+        of = "of the range" if isinstance(self.terms.query, Mean) else "of a share"
+        return "for certain", f"off by {width:.4f} {of} or more with probability at most {self.delta(width):.2g}"
+
+    def notes(self) -> tuple[str, ...]:
+        found = []
+        if 0 < self.answered < 1:
+            found.append(f"in {100 * (1 - self.answered):.0f} % of such rounds too little would be heard for an answer")
+        if self.terms.estimator == "naive":
+            found.append("the naive estimator leans toward the middle of the domain, by more than its interval tells")
+        return tuple(found)
 
 
 @final
@@ -94,22 +157,76 @@ class PlanCurve(Shown):
     plan: Plan
     budgets: Floats
     half_widths: Floats
+    share_half_widths: Floats
 
     def title(self) -> str:
-        return "budget and half-width (points)"
+        return f"budget and half-width ({self.plan.unit.name})"
 
     def rows(self) -> list[tuple[str, str]]:
-        return [(f"{b:,.2f}", f"± {100 * w:.3g}") for b, w in zip(self.budgets, self.half_widths, strict=True)]
+        unit = self.plan.unit
+        return [(f"{b:,.2f}", unit.bare(w)) for b, w in zip(self.budgets, self.half_widths, strict=True)]
 
     def to_table(self) -> str:
         """The curve as a plain table."""
-        return table(("budget", "half-width (points)"), self.rows())
+        return table(("budget", f"half-width ({self.plan.unit.name})"), self.rows())
 
     def figure(self) -> Figure:
         """The curve as a picture, with the planned point marked."""
         from pdqs.present.figures import plan_figure
 
         return plan_figure(self)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlanChanges(Shown):
+    """What other terms would give for the same money; ``here`` is the plan's own width, by as many typical rounds."""
+
+    plan: Plan
+    here: float
+    found: tuple[tuple[Change, float], ...]
+
+    def title(self) -> str:
+        return f"The same budget under other terms (half-width, {self.plan.unit.name})"
+
+    def rows(self) -> list[tuple[str, str]]:
+        unit = self.plan.unit
+        return [("as planned", unit.bare(self.here)), *((each.name, unit.bare(width)) for each, width in self.found)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """All of a plan but its budget."""
+
+    terms: Terms
+    shares: Floats
+    owners: int
+    level: float
+    guessed: bool
+
+    def width(self, budget: float, *, rough: bool = False) -> Width:
+        return typical_width(self.terms, self.shares, self.owners, budget, self.level, rough=rough)
+
+    def half_width(self, found: Width) -> float:
+        return found.value if unit_of(self.terms.query, guessed=self.guessed).of_values else found.share
+
+    def plan(self, budget: float, found: Width) -> Plan:
+        return Plan(
+            terms=self.terms,
+            owners=self.owners,
+            level=self.level,
+            budget=budget,
+            half_width=self.half_width(found),
+            share_half_width=found.share,
+            simultaneous=found.jointly,
+            information=found.information,
+            bought_share=found.bought_share,
+            mean_epsilon=found.mean_epsilon,
+            answered=found.answered,
+            guess=tuple(self.shares.tolist()),
+            guessed=self.guessed,
+        )
 
 
 def plan(
@@ -119,11 +236,15 @@ def plan(
     half_width: float | None = None,
     budget: float | None = None,
     level: float = 0.95,
+    guess: Guess | None = None,
 ) -> Plan:
     """The budget for a half-width, or the half-width for a budget (that of the terms if neither is given).
 
+    ``half_width`` is in the units of the query (:class:`Plan`). ``guess`` is the share who say 1, for a count, or the
+    share of each value of the domain; left out, it is one half, or the same for all.
+
     >>> import pdqs
-    >>> terms = pdqs.Terms(query=pdqs.Count(), budget=1.0)
+    >>> terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
     >>> found = plan(terms, owners=10_000, half_width=0.02)
     >>> bool(abs(plan(terms, owners=10_000, budget=found.budget).half_width - 0.02) < 1e-4)
     True
@@ -133,55 +254,59 @@ def plan(
         raise PlanError(f"owners must be a whole number of at least 2, got {owners}")
     if half_width is not None and budget is not None:
         raise PlanError("give half_width= or budget=, not both")
+    z_of(level)
+    asked = _Asked(terms, shares_of(guess, terms.query), int(owners), level, guess is not None)
     if half_width is not None:
-        return _for_half_width(terms, int(owners), half_width, level)
-    return _forecast(terms, int(owners), terms.budget if budget is None else budget, level)
+        return _for_half_width(asked, half_width)
+    money = terms.budget if budget is None else number(budget, "budget", PlanError)
+    if money < 0:
+        raise PlanError(f"budget must be a finite number of at least 0, got {money:g}")
+    return asked.plan(money, asked.width(money))
 
 
-def forecast_half_width(offers: Offers, level: float = 0.95) -> float:
-    """The half-width that offers promise before any report arrives: z / (2 sqrt(sum q^2)), of a share."""
-    return _half_width(offers.information, z_of(level))
+def forecast_half_width(information: float, owners: int, level: float = 0.95) -> float:
+    """The half-width that offers promise before any report arrives, of a share of one half.
+
+    z sqrt(1/(4 I) - 1/(4 n)), I their information: the population is finite.
+
+    >>> round(forecast_half_width(100.0, 200), 4)
+    0.0693
+    """
+    if not information > 0:
+        return math.inf
+    return z_of(level) * math.sqrt(max(0.25 / information - 0.25 / owners, 0.0))
 
 
-def _half_width(information: float, z: float) -> float:
-    return z / (2.0 * math.sqrt(information)) if information > 0 else math.inf
-
-
-def _forecast(terms: Terms, owners: int, budget: float, level: float) -> Plan:
-    size = min(owners, _TYPICAL_OWNERS)
-    typical = dataclasses.replace(terms, budget=budget * size / owners)
-    bids = terms.bid_prior.quantile((np.arange(size) + 0.5) / size)
-    offers = clear(np.clip(bids, *terms.bid_range), typical, draws=0)  # one draw for every budget that is tried
-    information = offers.information * owners / size
-    bought = offers.q > 0
-    return Plan(
-        terms=terms,
-        owners=owners,
-        level=level,
-        budget=budget,
-        half_width=_half_width(information, z_of(level)),
-        information=information,
-        bought_share=float(bought.mean()),
-        mean_epsilon=float(offers.epsilon[bought].mean()) if bought.any() else 0.0,
-    )
-
-
-def _for_half_width(terms: Terms, owners: int, half_width: float, level: float) -> Plan:
-    if not 0 < number(half_width, "half_width", PlanError) < 1:
-        raise PlanError(f"half_width must be a share above 0 and below 1 (0.02 is two points), got {half_width}")
+def _for_half_width(asked: _Asked, half_width: float) -> Plan:
+    unit = unit_of(asked.terms.query, guessed=asked.guessed)
+    target = number(half_width, "half_width", PlanError)
+    unit.refuse_beyond(target)
     # Nobody can be paid more than the dearest bid at the cap: this buys all there is.
-    best = _forecast(terms, owners, 2.0 * owners * terms.dearest_payment + 1.0, level)
-    if best.half_width > half_width:
-        raise PlanError(
-            f"no budget reaches ± {half_width:g} with {owners:,} owners at epsilon_max {terms.epsilon_max:g}:"
-            f" buying everything gives ± {best.half_width:.4g}"
-        )
-    low, high, found = 0.0, best.budget, best
-    while high - low > 1e-6 * high:
-        middle = 0.5 * (low + high)
-        tried = _forecast(terms, owners, middle, level)
-        if tried.half_width <= half_width:
-            high, found = middle, tried
-        else:
-            low = middle
-    return found
+    most = 2.0 * asked.owners * asked.terms.dearest_payment + 1.0
+    seen: dict[float, Width] = {}
+
+    def roughly(budget: float) -> float:
+        return asked.half_width(asked.width(budget, rough=True))
+
+    def exactly(budget: float) -> float:
+        seen[budget] = asked.width(budget)
+        return asked.half_width(seen[budget])
+
+    top = Tried(most, roughly(most))
+    start = cheapest(target, roughly, top, near=0.97).budget if top.width <= target else most
+    found = polished(target, exactly, start, most)
+    if found is None:
+        raise PlanError(_unreachable(asked, target, exactly, Tried(most, asked.half_width(seen[most]))))
+    return asked.plan(found.budget, seen[found.budget])
+
+
+def _unreachable(asked: _Asked, target: float, width_at: WidthAt, top: Tried) -> str:
+    unit = unit_of(asked.terms.query, guessed=asked.guessed)
+    why = (
+        f"no budget reaches {unit.shown(target)} with {asked.owners:,} owners at epsilon_max"
+        f" {asked.terms.epsilon_max:g}"
+    )
+    if math.isinf(top.width):
+        return f"{why}: too little would be heard for any answer"
+    near = cheapest(1.01 * top.width, width_at, top, near=0.99)
+    return f"{why}: the nearest that can be reached is {unit.shown(near.width)}, for {near.budget:,.2f}"

@@ -95,14 +95,16 @@ def plan_figure(curve: PlanCurve) -> Figure:
     if not known.any():
         raise PlanError(f"a budget of {plan.budget:g} buys nothing: there is no curve to draw")
     figure, (axes,) = _blank(7.5, 4.8)
-    axes.plot(curve.budgets[known], 100 * curve.half_widths[known], color=BLUE, linewidth=2.2, marker="o", markersize=4)
+    unit, factor = plan.unit, plan.unit.factor
+    widths = factor * curve.half_widths[known]
+    axes.plot(curve.budgets[known], widths, color=BLUE, linewidth=2.2, marker="o", markersize=4)
     axes.set_xscale("log")
     axes.set_yscale("log")
     if math.isfinite(plan.half_width):
-        axes.plot([plan.budget], [100 * plan.half_width], color=ORANGE, marker="D", markersize=10, linestyle="none")
+        axes.plot([plan.budget], [factor * plan.half_width], color=ORANGE, marker="D", markersize=10, linestyle="none")
         axes.annotate(
-            f"{plan.budget:,.4g} buys ± {100 * plan.half_width:.3g} points",
-            (plan.budget, 100 * plan.half_width),
+            f"{plan.budget:,.4g} buys {unit.shown(plan.half_width)}",
+            (plan.budget, factor * plan.half_width),
             xytext=(12, 12),
             textcoords="offset points",
             color=ORANGE,
@@ -111,7 +113,8 @@ def plan_figure(curve: PlanCurve) -> Figure:
     for axis in (axes.xaxis, axes.yaxis):
         _plain_numbers(axis)
     axes.set_xlabel("budget (units of money)")
-    axes.set_ylabel(f"half-width at level {plan.level:g} (percentage points)")
+    kind = "" if unit.of_values else "percentage "
+    axes.set_ylabel(f"half-width at level {plan.level:g} ({kind}{unit.name})")
     axes.set_title(f"What precision costs: {plan.owners:,} owners, rule {plan.terms.rule_name}")
     return figure
 

@@ -1,0 +1,182 @@
+"""Typical rounds: the one way in which a plan knows anything.
+
+A few markets stand in for the one to come. Their bids, taken together, are evenly spaced quantiles of the prior, dealt
+out at random; their values are those guessed; draws and coins are seeded, the same ones for every budget, so that
+budgets can be compared. Each is cleared, reported and answered by the very functions that a real round goes through:
+chances, the finite population, strata, gap and small samples are in the width because they are in the answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pdqs.clearing import clear
+from pdqs.estimate.answers import Answer, answer_from_evidence, evidence_for
+from pdqs.estimate.evidence import Evidence
+from pdqs.estimate.functionals import CumulativeShares
+from pdqs.estimate.quantile import rank_of
+from pdqs.estimate.readings import estimated_shares
+from pdqs.model.arrays import Floats, Integers
+from pdqs.model.query import Mean, Median, Quantile
+from pdqs.planning.guesses import typical_codes
+from pdqs.pricing.rules import Asks
+from pdqs.privacy.entropy import SeededEntropy
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.reports import drawn_reports
+from pdqs.rounds.terms import Terms
+
+LARGEST = 8192
+"""A larger market is like this one: with as much money an owner, its width is less by the root of its size."""
+
+_LARGEST_OF_ALL = 2**20
+_LEAST_ASKED = 256
+_OWNERS_IN_ALL = 2000
+_SEED = 20_261
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Width:
+    """Half-widths of the typical answers, on average.
+
+    ``share`` is of a share of the owners (for a mean, of its range; for a quantile, of the cumulative share),
+    ``value`` in units of the values where there are any, ``jointly`` that of the intervals that hold all at once.
+    ``information`` is 1 / sum of squared weights of reports made right, as Hoeffding's bound has it.
+    """
+
+    share: float
+    value: float
+    jointly: float
+    information: float
+    bought_share: float
+    mean_epsilon: float
+    answered: float
+
+
+NOTHING = Width(
+    share=math.inf,
+    value=math.inf,
+    jointly=math.inf,
+    information=0.0,
+    bought_share=0.0,
+    mean_epsilon=0.0,
+    answered=0.0,
+)
+
+
+def typical_width(terms: Terms, shares: Floats, owners: int, budget: float, level: float, *, rough: bool) -> Width:
+    """What a budget buys from so many owners whose values have these shares; ``rough`` looks at fewer markets."""
+    if not budget > 0:
+        return NOTHING
+    size = min(owners, LARGEST)
+    sized, offers = _offers(terms, size, budget / owners, rough=rough)
+    while offers[0].bought < _LEAST_ASKED and size < min(owners, _LARGEST_OF_ALL):
+        size = min(8 * size, owners, _LARGEST_OF_ALL)  # so little money an owner that few were asked
+        sized, offers = _offers(terms, size, budget / owners, rough=rough)
+    rounds = [found for at, made in enumerate(offers) for found in _rounds(made, sized, shares, level, at, rough=rough)]
+    return _average(rounds, size / owners)
+
+
+def _offers(terms: Terms, size: int, money: float, *, rough: bool) -> tuple[Terms, list[Offers]]:
+    """Typical markets of this size, with so much money an owner, and their terms."""
+    terms = dataclasses.replace(terms, budget=money * size)
+    effort = _effort(terms, rough=rough)
+    markets = max(min(effort.markets, _OWNERS_IN_ALL // size), 1)
+    ranks = (np.arange(markets * size) + 0.5) / (markets * size)
+    dealt = np.random.default_rng([_SEED, size]).permutation(ranks).reshape(markets, size)
+    bids = [np.clip(terms.bid_prior.quantile(part), *terms.bid_range) for part in dealt]
+    return terms, [clear(part, terms, draws=_SEED + at) for at, part in enumerate(bids)]
+
+
+@final
+@dataclass(frozen=True)
+class _Effort:
+    """How many small markets are looked at, and how many answers from each."""
+
+    markets: int
+    answers: int
+
+
+def _effort(terms: Terms, *, rough: bool) -> _Effort:
+    """Who is drawn makes the difference in a small lottery, what they were told to say where all can be asked."""
+    if isinstance(terms.bound_rule, Asks):
+        return _Effort(2, 2) if rough else _Effort(8, 2)
+    return _Effort(1, 4) if rough else _Effort(3, 8)
+
+
+def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, *, rough: bool) -> list[Width]:
+    """A few answers from the same offers: to clear is slower than to answer."""
+    times = _effort(terms, rough=rough).answers if len(offers) < _OWNERS_IN_ALL else 2
+    rng = np.random.default_rng([_SEED, at])
+    codes = typical_codes(shares, len(offers))
+    return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(times)]
+
+
+def _round(
+    offers: Offers, terms: Terms, codes: Integers, shares: Floats, level: float, entropy: SeededEntropy
+) -> Width:
+    evidence = evidence_for(drawn_reports(codes, offers, entropy), offers, terms)
+    found = answer_from_evidence(evidence, terms, level=level)
+    some = offers.asked
+    bought = {
+        "information": _information(found, offers),
+        "bought_share": float(some.mean()),
+        "mean_epsilon": float(offers.epsilon[some].mean()) if some.any() else 0.0,
+    }
+    if found.value is None:
+        return dataclasses.replace(NOTHING, **bought)
+    share, value, jointly = _half_widths(found, evidence, terms, shares)
+    return Width(share=share, value=value, jointly=jointly, answered=1.0, **bought)
+
+
+def _half_widths(found: Answer, evidence: Evidence, terms: Terms, shares: Floats) -> tuple[float, float, float]:
+    """As a share, in value units, and jointly, of one answer."""
+    ends, joint = np.atleast_2d(found.interval), np.atleast_2d(found.simultaneous)
+    half, jointly = (float(np.mean(x[:, 1] - x[:, 0])) / 2.0 for x in (ends, joint))
+    if isinstance(terms.query, Median | Quantile):
+        return _rank_half_width(evidence, terms, shares, found.level), half, half
+    if isinstance(terms.query, Mean):
+        numbers = terms.question.domain.numbers
+        return half / float(numbers[-1] - numbers[0]), half, half
+    return half / evidence.owners, math.nan, jointly / evidence.owners
+
+
+def _rank_half_width(evidence: Evidence, terms: Terms, shares: Floats, level: float) -> float:
+    """Of the cumulative share at the quantile itself."""
+    size = terms.domain_size
+    below = np.cumsum(shares)
+    at = int(np.argmin(np.abs(below[:-1] - rank_of(terms))))
+    found = estimated_shares(CumulativeShares(size), evidence, terms.estimator, level)
+    return float(found.high[at] - found.low[at]) / 2.0
+
+
+def _information(found: Answer, offers: Offers) -> float:
+    """(sum a)^2 / sum (a/q)^2 with the estimator's weights a: that of the offers, unless everyone weighs the same."""
+    if found.estimator == "unbiased" and not offers.by_lottery and offers.bought == len(offers):
+        return float(len(offers) ** 2 / np.sum(offers.q**-2.0))
+    return offers.information
+
+
+def _average(rounds: list[Width], part: float) -> Width:
+    """Over the rounds that had an answer, if at least half of them had; ``part`` is their size over the real one."""
+    answered = float(np.mean([each.answered for each in rounds]))
+
+    def mean(of: list[float]) -> float:
+        return float(np.mean(of)) if of else math.inf
+
+    told = [each for each in rounds if each.answered] if answered >= 0.5 else []
+    narrower = math.sqrt(part)
+    return Width(
+        share=narrower * mean([each.share for each in told]),
+        value=narrower * mean([each.value for each in told]),
+        jointly=narrower * mean([each.jointly for each in told]),
+        information=mean([each.information for each in rounds]) / part,
+        bought_share=mean([each.bought_share for each in rounds]),
+        mean_epsilon=mean([each.mean_epsilon for each in rounds]),
+        answered=answered,
+    )
