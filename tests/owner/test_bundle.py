@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from pdqs.model.errors import FileError
-from pdqs.owner.bundle import MANIFEST, PageServer, bundle, manifest_hash, write_bundle
+from pdqs.owner.bundle import MANIFEST, PageServer, device_files, manifest_hash, write_bundle
 
 from .node import BROWSER
 
@@ -39,11 +39,11 @@ def test_the_manifest_names_every_file_by_its_hash(tmp_path: Path) -> None:
 
 
 def test_nothing_that_it_loads_is_missing_or_from_elsewhere() -> None:
-    for name, content in bundle().items():
+    for name, content in device_files().items():
         if name.endswith((".mjs", ".html")):
             text = content.decode()
             loaded = re.findall(r'(?:from |import\(|src=|href=)"([^"]*)"', text)
-            assert {item.removeprefix("./") for item in loaded if item != "data:,"} <= set(bundle()), name
+            assert {item.removeprefix("./") for item in loaded if item != "data:,"} <= set(device_files()), name
 
 
 def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(page: PageServer) -> None:
@@ -51,7 +51,7 @@ def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(pag
         answer = client.get("/")
         assert answer.status_code == 200
         assert "script-src 'self'" in answer.headers["content-security-policy"]
-        assert answer.content == bundle()["index.html"]
+        assert answer.content == device_files()["index.html"]
         assert client.get("/app.mjs").headers["content-type"].startswith("text/javascript")
         assert client.get("/", headers={"Host": "evil.example"}).status_code == 404
         for path in ("/../bundle.py", "/%2e%2e/bundle.py", "/nothing.mjs"):

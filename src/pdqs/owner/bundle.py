@@ -36,10 +36,10 @@ _HEADERS = {
 
 
 @cache
-def bundle() -> Mapping[str, bytes]:
+def device_files() -> Mapping[str, bytes]:
     """Every file of the device by name, the manifest among them.
 
-    >>> sorted(bundle())[-3:]
+    >>> sorted(device_files())[-3:]
     ['sha256.mjs', 'store.mjs', 'visit.mjs']
     """
     folder = files("pdqs.owner") / "browser"
@@ -55,14 +55,14 @@ def manifest_hash() -> str:
     >>> len(manifest_hash())
     64
     """
-    return hashlib.sha256(bundle()[MANIFEST]).hexdigest()
+    return hashlib.sha256(device_files()[MANIFEST]).hexdigest()
 
 
 def write_bundle(folder: Path) -> str:
     """Write the files into a folder; the manifest's hash."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in bundle().items():
+        for name, content in device_files().items():
             (folder / name).write_bytes(content)
     except OSError as fault:
         raise FileError(f"the device's files cannot be written to {folder}: {fault.strerror or fault}") from None
@@ -99,7 +99,7 @@ class _Page(BaseHTTPRequestHandler):
         name = self.path.partition("?")[0].lstrip("/") or "index.html"
         port = self.connection.getsockname()[1]
         ours = self.headers.get("host", "") in (f"127.0.0.1:{port}", f"localhost:{port}")
-        content = bundle().get(name) if ours else None
+        content = device_files().get(name) if ours else None
         self.send_response(HTTPStatus.OK if content is not None else HTTPStatus.NOT_FOUND)
         for header, value in _HEADERS.items():
             self.send_header(header, value)

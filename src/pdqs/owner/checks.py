@@ -4,89 +4,24 @@ A check belongs to a stage, and all checks of a stage are made at once, in the o
 can be shown to be what catches its lie: a device without it, and only that one, is taken in. The browser's twin,
 ``browser/checks.mjs``, has the same names.
 
-The frozen document is read by the core's own reader, and must be what the core would write. What an owner is shown
-comes beside it; the two are compared field by field.
+What an owner is shown comes beside the frozen document; the two are compared field by field.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, final
 
 from pdqs.model.errors import TermsError
 from pdqs.model.money import MICROS_PER_UNIT, exact_money
-from pdqs.owner.account import StoredBid, StoredReport
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair, least_payment_micros
-from pdqs.protocol.device_messages import BidReceipt, DomainMessage, Offer, ReportReceipt, RoundNotice
-from pdqs.protocol.receipts import is_signed
-from pdqs.rounds.canonical import written
-from pdqs.rounds.terms import Terms
+from pdqs.owner.receipt_checks import RECEIPT_CHECKS
+from pdqs.owner.told import Checks, Stage, Told
+from pdqs.protocol.device_messages import DomainMessage, Offer
 
 MARGIN_MS = 5_000
 """A report is not drawn when reports close so soon by the server's clock: it might come too late to be paid."""
-
-Stage = Literal["notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment"]
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
-    """The facts of the frozen document that the owner's side relies on."""
-
-    round_id: object
-    attribute: object
-    receipt_key: str
-    bids_close_at_ms: object
-    report_seconds: int
-    terms: Terms
-    is_canonical: bool
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What the market has said so far, beside what the device itself has kept."""
-
-    notice: RoundNotice
-    promise: Promise
-    bid: StoredBid | None = None
-    bid_there: BidReceipt | None = None
-    offer: Offer | None = None
-    shown: Offer | None = None
-    report: StoredReport | None = None
-    report_there: ReportReceipt | None = None
-    made: int = 0
-    accepted: int = 0
-    counted: int = 0
-    paid_micros: int | None = None
-
-
-Check = Callable[[Told], str | None]
-Checks = Mapping[str, tuple[Stage, Check]]
-
-
-def promise_of(notice: RoundNotice) -> Promise:
-    """Read the frozen document; one that cannot be read is refused."""
-    try:
-        document = json.loads(notice.terms)
-        terms = Terms.read(document["terms"])
-        return Promise(
-            round_id=document["round"],
-            attribute=document["attribute"],
-            receipt_key=str(document["receipt_key"]),
-            bids_close_at_ms=document["bids_close_at_ms"],
-            report_seconds=int(document["report_seconds"]),
-            terms=terms,
-            is_canonical=written(document["terms"]) == terms.canonical() and written(document) == notice.terms,
-        )
-    except (ValueError, KeyError, TypeError, RecursionError, TermsError, OverflowError) as fault:
-        said = fault if isinstance(fault, TermsError) else type(fault).__name__
-        raise OfferRefused(f"round {notice.round_id}: the terms cannot be read ({said})") from None
 
 
 def refuse(stage: Stage, told: Told, checks: Checks) -> None:
@@ -221,35 +156,6 @@ def _forgets(told: Told) -> str | None:
     )
 
 
-def _receipt_of(told: Told) -> ReportReceipt:
-    if told.report_there is None:
-        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt")
-    return told.report_there
-
-
-def _wrong(what: str, good: bool) -> str | None:
-    return None if good else f"the market's receipt {what}"
-
-
-def _bid_of(told: Told) -> tuple[StoredBid, BidReceipt]:
-    if told.bid is None or told.bid_there is None:
-        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt for a bid of this device")
-    return told.bid, told.bid_there
-
-
-def _report_of(told: Told) -> tuple[StoredReport, ReportReceipt]:
-    if told.report is None or told.report_there is None:
-        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt for a report of this device")
-    return told.report, told.report_there
-
-
-def _paid(told: Told) -> str | None:
-    promised = told.report.payment_micros if told.report else 0
-    paid = "nothing" if told.paid_micros is None else exact_money(told.paid_micros)
-    good = told.paid_micros == promised
-    return None if good else f"{exact_money(promised)} was promised and {paid} was paid"
-
-
 CHECKS: Checks = MappingProxyType(
     {
         "terms hash": ("notice", _hash),
@@ -309,68 +215,7 @@ CHECKS: Checks = MappingProxyType(
         "market forgets": ("offer", _forgets),
         "offer unchanged": ("drawing", _changed),
         "in time": ("drawing", _too_late),
-        "bid receipt round": (
-            "bid receipt",
-            lambda t: _wrong("is for another round", _bid_of(t)[1].round_id == t.notice.round_id),
-        ),
-        "bid receipt terms": (
-            "bid receipt",
-            lambda t: _wrong("is for other terms", _bid_of(t)[1].terms_hash == t.notice.terms_hash),
-        ),
-        "bid receipt price": (
-            "bid receipt",
-            lambda t: _wrong("says another price", _bid_of(t)[0].bid_micros == _bid_of(t)[1].bid_micros),
-        ),
-        "bid receipt time": (
-            "bid receipt",
-            lambda t: _wrong("says that the bid came late", _bid_of(t)[1].placed_at_ms < t.notice.bids_close_at_ms),
-        ),
-        "bid receipt signature": (
-            "bid receipt",
-            lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _bid_of(t)[1])),
-        ),
-        "receipt round": (
-            "report receipt",
-            lambda t: _wrong("is for another round", _receipt_of(t).round_id == t.notice.round_id),
-        ),
-        "receipt terms": (
-            "report receipt",
-            lambda t: _wrong("is for other terms", _receipt_of(t).terms_hash == t.notice.terms_hash),
-        ),
-        "receipt code": (
-            "report receipt",
-            lambda t: _wrong("says another answer", _receipt_of(t).code == json.loads(_report_of(t)[0].body)["code"]),
-        ),
-        "receipt payment": (
-            "report receipt",
-            lambda t: _wrong(
-                f"promises {exact_money(_receipt_of(t).payment_micros)} where the offer said"
-                f" {exact_money(_report_of(t)[0].payment_micros)}",
-                _receipt_of(t).payment_micros == _report_of(t)[0].payment_micros,
-            ),
-        ),
-        "receipt time": (
-            "report receipt",
-            lambda t: _wrong(
-                "says that the report came late",
-                t.notice.bids_close_at_ms <= _receipt_of(t).received_at_ms < (t.notice.reports_close_at_ms or 0),
-            ),
-        ),
-        "receipt count": (
-            "report receipt",
-            lambda t: _wrong("counts your reports wrongly", t.accepted < _receipt_of(t).ordinal <= t.made),
-        ),
-        "receipt signature": (
-            "report receipt",
-            lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _receipt_of(t))),
-        ),
-        "report still there": (
-            "payment",
-            lambda t: "the market signed for your report and now has none"
-            if t.report is not None and t.report.accepted_at_ms is not None and t.report_there is None
-            else None,
-        ),
-        "payment": ("payment", _paid),
+        **RECEIPT_CHECKS,
     }
 )  # fmt: skip
 

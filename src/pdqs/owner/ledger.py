@@ -132,11 +132,24 @@ class Ledger:
             raise
         self._connection.execute("COMMIT")
 
+    @contextmanager
+    def _one_state(self) -> Iterator[sqlite3.Connection]:
+        """Several looks at one state of the file, though another process may write to it meanwhile."""
+        if self._connection.in_transaction:
+            yield self._connection
+            return
+        self._connection.execute("BEGIN")
+        try:
+            yield self._connection
+        finally:
+            self._connection.execute("ROLLBACK")
+
     def account(self) -> Account:
         """All entries, every link of the chain checked."""
         try:
-            rows = self._connection.execute("SELECT place, entry, hash FROM entries ORDER BY place").fetchall()
-            (counted,) = self._connection.execute("PRAGMA user_version").fetchone()
+            with self._one_state() as db:
+                rows = db.execute("SELECT place, entry, hash FROM entries ORDER BY place").fetchall()
+                (counted,) = db.execute("PRAGMA user_version").fetchone()
         except _ROT as fault:
             raise self._broken(printable(str(fault))) from None
         before, entries = FIRST_HASH, []

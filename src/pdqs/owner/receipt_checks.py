@@ -1,0 +1,112 @@
+"""What the device holds a market's receipts and payments to; part of :mod:`pdqs.owner.checks`."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+
+from pdqs.model.money import exact_money
+from pdqs.owner.account import StoredBid, StoredReport
+from pdqs.owner.errors import OfferRefused
+from pdqs.owner.told import Checks, Told
+from pdqs.protocol.device_messages import BidReceipt, ReportReceipt
+from pdqs.protocol.receipts import is_signed
+
+
+def _receipt_of(told: Told) -> ReportReceipt:
+    if told.report_there is None:
+        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt")
+    return told.report_there
+
+
+def _wrong(what: str, good: bool) -> str | None:
+    return None if good else f"the market's receipt {what}"
+
+
+def _bid_of(told: Told) -> tuple[StoredBid, BidReceipt]:
+    if told.bid is None or told.bid_there is None:
+        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt for a bid of this device")
+    return told.bid, told.bid_there
+
+
+def _report_of(told: Told) -> tuple[StoredReport, ReportReceipt]:
+    if told.report is None or told.report_there is None:
+        raise OfferRefused(f"round {told.notice.round_id}: there is no receipt for a report of this device")
+    return told.report, told.report_there
+
+
+def _paid(told: Told) -> str | None:
+    promised = told.report.payment_micros if told.report else 0
+    paid = "nothing" if told.paid_micros is None else exact_money(told.paid_micros)
+    good = told.paid_micros == promised
+    return None if good else f"{exact_money(promised)} was promised and {paid} was paid"
+
+
+RECEIPT_CHECKS: Checks = MappingProxyType(
+    {
+        "bid receipt round": (
+            "bid receipt",
+            lambda t: _wrong("is for another round", _bid_of(t)[1].round_id == t.notice.round_id),
+        ),
+        "bid receipt terms": (
+            "bid receipt",
+            lambda t: _wrong("is for other terms", _bid_of(t)[1].terms_hash == t.notice.terms_hash),
+        ),
+        "bid receipt price": (
+            "bid receipt",
+            lambda t: _wrong("says another price", _bid_of(t)[0].bid_micros == _bid_of(t)[1].bid_micros),
+        ),
+        "bid receipt time": (
+            "bid receipt",
+            lambda t: _wrong("says that the bid came late", _bid_of(t)[1].placed_at_ms < t.notice.bids_close_at_ms),
+        ),
+        "bid receipt signature": (
+            "bid receipt",
+            lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _bid_of(t)[1])),
+        ),
+        "receipt round": (
+            "report receipt",
+            lambda t: _wrong("is for another round", _receipt_of(t).round_id == t.notice.round_id),
+        ),
+        "receipt terms": (
+            "report receipt",
+            lambda t: _wrong("is for other terms", _receipt_of(t).terms_hash == t.notice.terms_hash),
+        ),
+        "receipt code": (
+            "report receipt",
+            lambda t: _wrong("says another answer", _receipt_of(t).code == json.loads(_report_of(t)[0].body)["code"]),
+        ),
+        "receipt payment": (
+            "report receipt",
+            lambda t: _wrong(
+                f"promises {exact_money(_receipt_of(t).payment_micros)} where the offer said"
+                f" {exact_money(_report_of(t)[0].payment_micros)}",
+                _receipt_of(t).payment_micros == _report_of(t)[0].payment_micros,
+            ),
+        ),
+        "receipt time": (
+            "report receipt",
+            lambda t: _wrong(
+                "says that the report came late",
+                t.notice.bids_close_at_ms <= _receipt_of(t).received_at_ms < (t.notice.reports_close_at_ms or 0),
+            ),
+        ),
+        "receipt count": (
+            "report receipt",
+            lambda t: _wrong("counts your reports wrongly", t.accepted < _receipt_of(t).ordinal <= t.made),
+        ),
+        "receipt signature": (
+            "report receipt",
+            lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _receipt_of(t))),
+        ),
+        "report still there": (
+            "payment",
+            lambda t: (
+                "the market signed for your report and now has none"
+                if t.report is not None and t.report.accepted_at_ms is not None and t.report_there is None
+                else None
+            ),
+        ),
+        "payment": ("payment", _paid),
+    }
+)

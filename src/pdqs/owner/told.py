@@ -1,0 +1,78 @@
+"""What a market has told a device, beside what the device itself has kept, for the checks to look at.
+
+The frozen document is read by the core's own reader, and must be what the core would write.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, final
+
+from pdqs.model.errors import TermsError
+from pdqs.owner.account import StoredBid, StoredReport
+from pdqs.owner.errors import OfferRefused
+from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
+from pdqs.rounds.canonical import written
+from pdqs.rounds.terms import Terms
+
+Stage = Literal["notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """The facts of the frozen document that the owner's side relies on."""
+
+    round_id: object
+    attribute: object
+    receipt_key: str
+    bids_close_at_ms: object
+    report_seconds: int
+    terms: Terms
+    is_canonical: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the market has said so far, beside what the device itself has kept."""
+
+    notice: RoundNotice
+    promise: Promise
+    bid: StoredBid | None = None
+    bid_there: BidReceipt | None = None
+    offer: Offer | None = None
+    shown: Offer | None = None
+    report: StoredReport | None = None
+    report_there: ReportReceipt | None = None
+    made: int = 0
+    accepted: int = 0
+    counted: int = 0
+    paid_micros: int | None = None
+
+
+Check = Callable[[Told], str | None]
+"""Says in a sentence what is wrong, or nothing."""
+
+Checks = Mapping[str, tuple[Stage, Check]]
+
+
+def promise_of(notice: RoundNotice) -> Promise:
+    """Read the frozen document; one that cannot be read is refused."""
+    try:
+        document = json.loads(notice.terms)
+        terms = Terms.read(document["terms"])
+        return Promise(
+            round_id=document["round"],
+            attribute=document["attribute"],
+            receipt_key=str(document["receipt_key"]),
+            bids_close_at_ms=document["bids_close_at_ms"],
+            report_seconds=int(document["report_seconds"]),
+            terms=terms,
+            is_canonical=written(document["terms"]) == terms.canonical() and written(document) == notice.terms,
+        )
+    except (ValueError, KeyError, TypeError, RecursionError, TermsError, OverflowError) as fault:
+        said = fault if isinstance(fault, TermsError) else type(fault).__name__
+        raise OfferRefused(f"round {notice.round_id}: the terms cannot be read ({said})") from None
