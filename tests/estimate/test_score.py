@@ -47,7 +47,7 @@ def covered(rng: np.random.Generator, n: int, budget: float, share: float, round
 
 
 def scored(reports: Reports, offers: Offers, _terms: Any) -> Any:
-    found = weighted_scores(Shares(2), banded_tally(reports, offers), len(offers), 1.96)
+    found = weighted_scores(Shares(2), banded_tally(reports, offers.q), len(offers), 1.96)
     return found.low[1], found.high[1]
 
 
@@ -81,7 +81,7 @@ def test_two_step_weights_are_sharper_at_rare_shares() -> None:
     for _ in range(300):
         reports = pdqs.randomise(np.zeros(500), offers, rng)
         one_step.append(np.dot(offers.q, reports.codes - 0.5) / offers.information + 0.5)
-        two_step.append(weighted_scores(Shares(2), banded_tally(reports, offers), len(offers), 1.96).estimate[1])
+        two_step.append(weighted_scores(Shares(2), banded_tally(reports, offers.q), len(offers), 1.96).estimate[1])
     assert np.mean(np.square(two_step)) < 0.95 * np.mean(np.square(one_step))
 
 
@@ -89,7 +89,7 @@ def test_bands_add_up_to_the_whole_tally(rng: np.random.Generator) -> None:
     terms = pdqs.presets.sound(query=pdqs.Count(), budget=50.0)
     offers = pdqs.clear(rng.random(300), terms)
     reports = pdqs.randomise(rng.random(300) < 0.3, offers, rng)
-    bands = banded_tally(reports, offers)
+    bands = banded_tally(reports, offers.q)
     assert sum(band.reports for band in bands.values()) == 300
     assert sum(band.power(2) for band in bands.values()) == pytest.approx(offers.information)
 
@@ -99,8 +99,8 @@ def test_bands_of_two_halves_merge_into_those_of_the_whole(rng: np.random.Genera
     offers = pdqs.clear(rng.random(300), terms)
     reports = pdqs.randomise(rng.random(300) < 0.3, offers, rng)
     half = np.arange(300) < 120
-    whole = banded_tally(reports, offers)
-    merged = merged_bands(banded_tally(reports.only(half), offers), banded_tally(reports.only(~half), offers))
+    whole = banded_tally(reports, offers.q)
+    merged = merged_bands(banded_tally(reports.only(half), offers.q), banded_tally(reports.only(~half), offers.q))
     assert merged.keys() == whole.keys()
     assert all(merged[b].weights == whole[b].weights and merged[b].powers == whole[b].powers for b in whole)
 

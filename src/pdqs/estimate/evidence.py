@@ -84,7 +84,7 @@ def evidence_of(reports: Reports, offers: Offers, strata: Strata | None = None) 
         asked=offers.bought,
         missing=int(np.count_nonzero(offers.asked & ~reports.arrived)),
         least_q=float(offers.q[heard].min(initial=1.0)),
-        bands=banded_tally(reports, offers),
+        bands=banded_tally(reports, offers.q),
         by_price=None if strata is None else PriceStrata(strata=strata, tally=_by_price(reports, offers, strata)),
     )
 

@@ -16,7 +16,6 @@ import numpy as np
 from pdqs.estimate.functionals import Functional
 from pdqs.estimate.tallies import Tally, tally, tally_of
 from pdqs.model.arrays import Floats
-from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 
 BANDS = 32
@@ -61,16 +60,16 @@ Bands = Mapping[int, Tally]
 """The tally of each band of q that holds an owner: band b has q in [b/32, (b+1)/32)."""
 
 
-def banded_tally(reports: Reports, offers: Offers) -> Bands:
+def banded_tally(reports: Reports, q: Floats) -> Bands:
     """Add up a batch of owners, each band of q apart; each counts its own owners, whoever reported."""
-    band = np.minimum(offers.q * BANDS, BANDS - 1).astype(np.uint8)
+    band = np.minimum(q * BANDS, BANDS - 1).astype(np.uint8)
     if not band.size or band.min() == band.max():
-        return {int(band[0]) if band.size else 0: tally(reports, offers)}
+        return {int(band[0]) if band.size else 0: tally(reports, q)}
     order = np.argsort(band, kind="stable")
     ends = np.flatnonzero(np.diff(band[order])) + 1
     parts = np.split(order, ends)
     return {
-        int(band[part[0]]): tally_of(offers.q[part], reports.codes[part], reports.arrived[part], offers.domain.size)
+        int(band[part[0]]): tally_of(q[part], reports.codes[part], reports.arrived[part], reports.domain.size)
         for part in parts
     }
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from pdqs.model.arrays import Booleans, Floats, Integers
 from pdqs.model.errors import ensure
-from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 
 FRACTION_BITS = 62  # for sums of figures in [0, 1]
@@ -84,10 +83,10 @@ class Tally:
         return np.array([w / (1 << _INVERSE_BITS) for w in self.squared_lifts])
 
 
-def tally(reports: Reports, offers: Offers) -> Tally:
-    """Add up a batch of reports."""
-    ensure(len(reports) == len(offers), "reports and offers of different markets")
-    return tally_of(offers.q, reports.codes, reports.arrived, offers.domain.size)
+def tally(reports: Reports, q: Floats) -> Tally:
+    """Add up a batch of reports, each to what was asked of its owner: a value of the domain, true with chance q."""
+    ensure(len(reports) == q.size, "reports and chances of different markets")
+    return tally_of(q, reports.codes, reports.arrived, reports.domain.size)
 
 
 def tally_of(q: Floats, codes: Integers, arrived: Booleans, domain_size: int) -> Tally:

@@ -170,7 +170,7 @@ def play(values: Column, drawn_bids: Floats, terms: Terms, rng: np.random.Genera
     if by_lottery:
         sums = gathered(reports, offers, by_price=True, bid_range=(terms.setting.low, terms.setting.high))
     else:
-        sums = of_tally(tally(reports, offers))
+        sums = of_tally(tally(reports, offers.q))
     found = read_evidence(sums, terms, LEVEL)
     reweighted = found if by_lottery else read_evidence(sums, dataclasses.replace(terms, estimator="weighted"), LEVEL)
     bought = offers.q > 0
