@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pdqs import __version__
+from pdqs.cli.extras import missing_extra
 from pdqs.model.errors import PdqsError
 
 # word -> one line for `pdqs --help`. Each word is a module of this package whose `run` is a function with typer's
@@ -41,7 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif words[0] in COMMANDS:
         _run(words[0], words[1:])
     else:
-        _fail(f"no command {words[0]!r}: try pdqs --help")
+        _fail(f"no command {words[0]!r}: {_meant(words[0])}")
+
+
+def _meant(word: str) -> str:
+    """What a mistyped word was perhaps meant to be."""
+    import difflib
+
+    close = difflib.get_close_matches(word.lower(), COMMANDS, n=1)
+    return f"did you mean pdqs {close[0]}?" if close else "try pdqs --help"
 
 
 def _help() -> str:
@@ -56,13 +65,20 @@ def _help() -> str:
 
 
 def _run(word: str, arguments: list[str]) -> None:
+    """Load a command and run it, or say what it takes to run it."""
     try:
-        import typer
-
-        target = importlib.import_module(f"pdqs.cli.commands.{word}").run
+        _load_and_run(word, arguments)
     except ModuleNotFoundError as missing:
-        _fail(f"'pdqs {word}' needs {missing.name}: install pdqs with its extras, e.g. pip install 'pdqs[cli]'")
-    app = target
+        sentence = missing_extra(word, missing.name or "")
+        if sentence is None:
+            raise
+        _fail(sentence)
+
+
+def _load_and_run(word: str, arguments: list[str]) -> None:
+    import typer
+
+    app = target = importlib.import_module(f"pdqs.cli.commands.{word}").run
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         app.command(help=COMMANDS[word])(target)
@@ -76,7 +92,8 @@ def _run(word: str, arguments: list[str]) -> None:
         # Typer keeps its usage errors in a module of its own that moves between versions; they all have this method.
         if not hasattr(fault, "format_message"):
             raise
-        _fail(f"{fault.format_message().rstrip('.')}: try pdqs {word} --help")
+        said = fault.format_message().rstrip(".")
+        _fail(f"{said} Try pdqs {word} --help" if said.endswith("?") else f"{said}: try pdqs {word} --help")
     if isinstance(code, int) and code:
         raise SystemExit(code)
 

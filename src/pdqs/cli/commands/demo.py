@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdqs.cli.extras import require
 from pdqs.cli.shared_options import Json
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run every mechanism on an embedded population and draw what came out."""
+    require("rich", "matplotlib")
     import numpy as np
 
     from pdqs.cli.output import console_output, json_text

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdqs.cli.extras import require
 from pdqs.cli.stopping import STOPPED
-from pdqs.model.errors import InputError, MissingExtraError
+from pdqs.model.errors import InputError
 
 if TYPE_CHECKING:
     from pdqs.experiments.runner import Report
@@ -31,12 +32,9 @@ def run(
 
     Stop it whenever you like: the next run with the same options goes on where this one stopped.
     """
-    try:
-        from pdqs.experiments import promises, report, results, runner, setups, store
-    except ModuleNotFoundError as missing:
-        raise MissingExtraError(
-            f"'pdqs reproduce' needs {missing.name}: pip install 'pdqs[cli,scale,neural]'"
-        ) from None
+    require("pyarrow", "matplotlib", *(() if without_npqm or report_only else ("jax", "optax")))
+    from pdqs.experiments import promises, report, results, runner, setups, store
+
     plan = setups.quick_plan(seed) if quick else setups.full_plan(seed)
     if report_only and not store.Store(out).results_path.exists():
         raise InputError(f"{out} holds no results.parquet to report on")
