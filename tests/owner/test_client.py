@@ -11,6 +11,8 @@ import pytest
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
+from pdqs.owner.visit import Visit
+from pdqs.protocol import transport
 from pdqs.protocol.problems import ConflictError, MarketError
 from pdqs.protocol.transport import ATTEMPTS
 
@@ -108,3 +110,65 @@ def test_a_code_for_someone_else_than_an_owner_is_refused() -> None:
     }
     with client(lambda _: httpx.Response(200, json=made)) as market, pytest.raises(MarketError, match="for a consumer"):
         market.redeem("c" * 30)
+
+
+def test_a_list_without_an_end_is_not_followed() -> None:
+    calls: list[str] = []
+
+    def endless(request: httpx.Request) -> httpx.Response:
+        calls.append(str(request.url))
+        return httpx.Response(200, json={"items": [], "next": f"1_r_{len(calls):024x}"})
+
+    with client(endless) as market, pytest.raises(MarketError, match="no end"):
+        market.notices()
+    assert len(calls) == 200
+    circle = httpx.Response(200, json={"items": [], "next": f"1_r_{0:024x}"})
+    with client(lambda _: circle) as market, pytest.raises(MarketError, match="no end"):
+        market.notices()
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 500])
+def test_a_markets_words_cannot_move_the_cursor_of_a_terminal(status: int) -> None:
+    said = {"type": "no-round", "detail": "gone\x1b[2J\x1b]0;owned\x07\u202e\x9b31m"}
+    with client(lambda _: httpx.Response(status, json=said)) as market, pytest.raises(MarketError) as refused:
+        market.notice(ROUND)
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("content", [b"<html>", b"", b"[]", b"\xff\xfe", b"[" * 100_000, b'"text"', b"null"])
+@pytest.mark.parametrize("status", [200, 409])
+def test_an_answer_that_is_no_json_is_refused_in_a_sentence(content: bytes, status: int) -> None:
+    with client(lambda _: httpx.Response(status, content=content)) as market, pytest.raises(MarketError) as refused:
+        market.notice(ROUND)
+    assert str(refused.value).isprintable()
+
+
+def test_an_answer_that_never_stops_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_MOST_BYTES", 1000)
+    with (
+        client(lambda _: httpx.Response(200, content=b" " * 2000)) as market,
+        pytest.raises(MarketError, match="too long"),
+    ):
+        market.notice(ROUND)
+
+
+def test_a_report_that_came_late_is_drawn_and_sent_and_neither_accepted_nor_paid(tmp_path: Path) -> None:
+    about, ledger = notice(), Ledger(tmp_path / "device.sqlite")
+    ledger.keep_bid(bid_fields(about, 0, "m"))
+
+    def late(request: httpx.Request) -> httpx.Response:
+        if request.method == "PUT":
+            return httpx.Response(409, json={"type": "reports-closed", "detail": "reports in this round are closed"})
+        return httpx.Response(200, json=about.model_dump())
+
+    with client(late) as market:
+        visit = Visit(device=Device(market="m", ledger=ledger), client=market, clock=lambda: 3)
+        review = visit.device.review(about, offer(about, bid_micros=0))
+        made = visit.device.report(review, 1, fresh=review.offer, now_ms=2, agreed=review.asks)
+        with pytest.raises(ConflictError, match="closed"):
+            visit.send(made)
+    kept = ledger.account().reports()[0]
+    assert kept.facts == "drawn, sent; refused: reports in this round are closed"
+    assert (kept.accepted_at_ms, kept.paid_micros) == (None, None)
+    assert ledger.account().spending("smoker").spent_nanos == review.epsilon_nanos, "what was drawn is spent"
+    ledger.close()

@@ -76,7 +76,7 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
     assert json.loads(sent[0])["code"] == received.code
     assert "checked" in first
     assert "drawn before (drawn, sent, accepted); the same bytes" in again
-    assert re.search(r"income +0\.0100 +2\.0000 +1\.9900", spent)
+    assert re.search(r"income +0\.1500 +2\.0000 +1\.8500", spent)
     kept = b"".join(p.read_bytes() for folder in ("market", "device") for p in (tmp_path / folder).iterdir())
     # Whole numbers standing alone; the device could leave its value by the luck of the die once in 10,000 runs.
     for text in (kept.decode("latin-1"), "\n".join(logs), first + again + spent):
@@ -92,7 +92,7 @@ def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run
     run("bid", round_id, "0.1")
     site.clock.skip(3601)
     round_steps.clear_round(site.market, site.operator, round_id)
-    run("privacy", "--cap", "income=0.009")
+    run("privacy", "--cap", "income=0.149")
     assert "pass your own lifetime cap" in run("report", round_id, code=2)
     with pytest.raises(Exception, match="no report"):
         reads.report(site.market, ann, round_id)

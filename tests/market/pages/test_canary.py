@@ -1,7 +1,7 @@
 """A marked raw value and its coin, entered in a real browser, are nowhere in traffic, database, WAL or logs.
 
-The question has 10,000 answers and a privacy cap of 0.01, so the report is the value itself with a chance of about one
-in a million, and by luck of the die one in ten thousand: that is the rate of false alarms.
+The question has 10,000 answers and a privacy cap of 0.15, so the report is the value itself with a chance of about one
+in sixty thousand, and by luck of the die one in ten thousand: that is the rate of false alarms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PLAN = RoundPlan(
     query=QueryMessage(kind="median", text="What do you earn?", domain=GRID),
     attribute="income",
     budget_micros=100_000_000,
-    epsilon_max=0.01,
+    epsilon_max=0.15,
     bid_seconds=3600,
 )
 
