@@ -104,7 +104,7 @@ def test_changes_say_what_other_terms_give() -> None:
 
 def test_more_owners_than_are_simulated_narrow_by_the_root() -> None:
     terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
-    few, many = (pdqs.plan(terms, owners=n, budget=0.2 * n).half_width for n in (20_000, 2_000_000))
+    few, many = (pdqs.plan(terms, owners=n, budget=0.2 * n).half_width for n in (20_480, 2_048_000))
     assert many == pytest.approx(few / 10, rel=0.01)
     thin = pdqs.plan(terms, owners=1_000_000, budget=200.0)
     assert 0 < thin.half_width < 0.2

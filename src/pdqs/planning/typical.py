@@ -30,7 +30,7 @@ from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import drawn_reports
 from pdqs.rounds.terms import Terms
 
-LARGEST = 8192
+LARGEST = 20_480
 """A larger market is like this one: with as much money an owner, its width is less by the root of its size."""
 
 _LARGEST_OF_ALL = 2**20
@@ -112,6 +112,8 @@ def _effort(terms: Terms, *, rough: bool) -> _Effort:
 def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, *, rough: bool) -> list[Width]:
     """A few answers from the same offers: to clear is slower than to answer."""
     times = _effort(terms, rough=rough).answers if len(offers) < _OWNERS_IN_ALL else 2
+    if isinstance(terms.query, Median | Quantile) and not rough:
+        times *= 4  # its ends are values of the domain: few steps, so a few answers say little
     rng = np.random.default_rng([_SEED, at])
     codes = typical_codes(shares, len(offers))
     return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(times)]

@@ -1,0 +1,137 @@
+"""What is planned against what is seen: mean half-widths of whole rounds beside the plan's, cell by cell.
+
+    python benchmarks/plan_table.py --out docs/results/planning/table.jsonl [--rounds 40] [--seconds 600]
+
+Cells come in a shuffled order, so that a stopped run is a fair sample; a cell that stands in the file is not run again.
+Bids are uniform; values are spread evenly over the domain. ``seen`` is over the rounds with an answer, ``error`` the
+Monte Carlo error of seen over seen. A cell is left out of the verdict where fewer than half of the rounds have an
+answer: the plan then says "no answer".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+
+import pdqs
+from pdqs.planning.typical import typical_width
+from pdqs.planning.units import unit_of
+
+SEED = 20_261_116
+OWNERS = (50, 200, 1000, 5000, 20_000)
+PARTS = (0.2, 0.5)
+GRID = pdqs.Domain.grid(0, 10, 1)
+QUERIES = {
+    "count": pdqs.Count(),
+    "mean": pdqs.Mean(GRID),
+    "histogram": pdqs.Histogram(GRID),
+    "median": pdqs.Median(GRID),
+}
+WAYS = {
+    "lottery unbiased": {"rule": "lottery", "estimator": "unbiased", "epsilon_max": 2.0},
+    "flat unbiased": {"rule": "flat", "estimator": "unbiased", "epsilon_max": 2.0},
+    "optimal weighted": {"rule": "optimal", "estimator": "weighted", "epsilon_max": 4.0},
+    "optimal shrunk": {"rule": "optimal", "estimator": "shrunk", "epsilon_max": 4.0},
+    "optimal naive": {"rule": "optimal", "estimator": "naive", "epsilon_max": 4.0},
+    "robust unbiased": {"rule": "robust", "estimator": "unbiased", "epsilon_max": 4.0},
+    "linear weighted": {"rule": "linear", "estimator": "weighted", "epsilon_max": 4.0},
+    "step weighted": {"rule": "step", "estimator": "weighted", "epsilon_max": 4.0},
+}
+
+
+def cells() -> list[tuple[str, str, int, float]]:
+    """All cells, in a seeded order."""
+    every = [(way, query, n, part) for way in WAYS for query in QUERIES for n in OWNERS for part in PARTS]
+    return [every[at] for at in np.random.default_rng(SEED).permutation(len(every))]
+
+
+def seen_widths(terms: pdqs.Terms, owners: int, rounds: int) -> list[float]:
+    """Half-widths of whole rounds, in the units of the plan; medians in value units."""
+    rng, found = np.random.default_rng([SEED, owners]), []
+    scale = owners if terms.query.kind in ("count", "histogram") else 1
+    for _ in range(rounds):
+        values = terms.question.domain.decode(rng.integers(0, terms.domain_size, owners))
+        answer = pdqs.trade(values, rng.random(owners), terms, rng).answer
+        if answer.value is not None:
+            ends = np.atleast_2d(answer.interval)
+            found.append(float(np.mean(ends[:, 1] - ends[:, 0])) / 2.0 / scale)
+    return found
+
+
+def measured(cell: tuple[str, str, int, float], rounds: int) -> dict[str, object]:
+    """One cell: planned, seen, and the seconds that the plan took."""
+    way, query, owners, part = cell
+    terms = pdqs.Terms(query=QUERIES[query], budget=part * owners, **WAYS[way])
+    shares = np.full(terms.domain_size, 1.0 / terms.domain_size)
+    start = time.perf_counter()
+    found = typical_width(terms, shares, owners, terms.budget, 0.95, rough=False)
+    seconds = time.perf_counter() - start
+    of_values = unit_of(terms.query, guessed=True).of_values
+    times = rounds if owners < 5000 else max(rounds // 4, 4)
+    widths = seen_widths(terms, owners, times)
+    enough = len(widths) >= times / 2
+    mean = float(np.mean(widths)) if widths else math.nan
+    return {
+        "way": way,
+        "query": query,
+        "owners": owners,
+        "part": part,
+        "planned": found.value if of_values else found.share,
+        "seen": mean if enough else None,
+        "error": float(np.std(widths) / math.sqrt(len(widths)) / mean) if enough else None,
+        "answered": len(widths) / times,
+        "rounds": times,
+        "seconds": round(seconds, 2),
+    }
+
+
+def printed(rows: list[dict[str, object]]) -> str:
+    """The table, and how many cells are within 5 %."""
+    head = f"{'way':18} {'query':10} {'owners':>7} {'budget':>7}"
+    lines = [f"{head} {'planned':>9} {'seen':>9} {'ratio':>6} {'error':>6} answered"]
+    ratios = []
+    for row in sorted(rows, key=lambda r: (r["way"], r["query"], r["owners"], r["part"])):
+        head = f"{row['way']:18} {row['query']:10} {row['owners']:7,} {row['part']:6}n"
+        if row["seen"] is None:
+            said = "no answer" if math.isinf(row["planned"]) else f"{row['planned']:9.4f}"
+            lines.append(f"{head} {said:>9} {'-':>9} {'-':>6} {'-':>6} {row['answered']:8.2f}")
+            continue
+        ratio = row["planned"] / row["seen"]
+        ratios.append((abs(ratio - 1), row["error"]))
+        lines.append(
+            f"{head} {row['planned']:9.4f} {row['seen']:9.4f} {ratio:6.3f} {row['error']:6.3f} {row['answered']:8.2f}"
+        )
+    within = sum(off <= 0.05 for off, _ in ratios)
+    allowing = sum(off <= 0.05 + 2 * error for off, error in ratios)
+    lines.append(
+        f"{within} of {len(ratios)} cells with an answer within 5 %, {allowing} within 5 % and two Monte Carlo errors;"
+        f" {len(rows)} of {len(cells())} cells run"
+    )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    given = parser.parse_args()
+    rows = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
+    done = {(row["way"], row["query"], row["owners"], row["part"]) for row in rows}
+    until = time.monotonic() + given.seconds
+    for cell in cells():
+        if cell in done or time.monotonic() > until:
+            continue
+        rows.append(measured(cell, given.rounds))
+        with given.out.open("a") as file:
+            file.write(json.dumps(rows[-1]) + "\n")
+    print(printed(rows))
+
+
+if __name__ == "__main__":
+    main()
