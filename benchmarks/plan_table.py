@@ -23,6 +23,7 @@ from pdqs.planning.typical import typical_width
 from pdqs.planning.units import unit_of
 
 SEED = 20_261_116
+TINY = 1e-9  # a median that is known exactly has a half-width of 0
 OWNERS = (50, 200, 1000, 5000, 20_000)
 PARTS = (0.2, 0.5)
 GRID = pdqs.Domain.grid(0, 10, 1)
@@ -83,7 +84,7 @@ def measured(cell: tuple[str, str, int, float], rounds: int) -> dict[str, object
         "part": part,
         "planned": found.value if of_values else found.share,
         "seen": mean if enough else None,
-        "error": float(np.std(widths) / math.sqrt(len(widths)) / mean) if enough else None,
+        "error": float(np.std(widths) / math.sqrt(len(widths)) / (mean + TINY)) if enough else None,
         "answered": len(widths) / times,
         "rounds": times,
         "seconds": round(seconds, 2),
@@ -101,7 +102,7 @@ def printed(rows: list[dict[str, object]]) -> str:
             said = "no answer" if math.isinf(row["planned"]) else f"{row['planned']:9.4f}"
             lines.append(f"{head} {said:>9} {'-':>9} {'-':>6} {'-':>6} {row['answered']:8.2f}")
             continue
-        ratio = row["planned"] / row["seen"]
+        ratio = (row["planned"] + TINY) / (row["seen"] + TINY)
         ratios.append((abs(ratio - 1), row["error"]))
         lines.append(
             f"{head} {row['planned']:9.4f} {row['seen']:9.4f} {ratio:6.3f} {row['error']:6.3f} {row['answered']:8.2f}"
