@@ -124,3 +124,19 @@ def test_payments_fall_with_the_bid_and_grow_with_the_scale(name: str) -> None:
         assert (np.diff(paid) <= 1e-12 * paid[:-1]).all()
         assert (paid >= before * (1 - 1e-12)).all()
         before = paid
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.2, 1.0), (0.0, 25.0), (0.0, 1e4)])
+@pytest.mark.parametrize("rule", [rules.Optimal, rules.Robust])
+def test_a_normal_prior_far_above_the_range_is_priced_whatever_its_width(
+    rule: type[rules.Optimal | rules.Robust], low: float, high: float
+) -> None:
+    width = high - low
+    setting = Setting(low=low, high=high)
+    bids = np.linspace(low, high, 2001)
+    for far, sd in itertools.product((1.5, 10.0, 1000.0), (0.01, 1.0)):
+        prior = TruncatedNormal(low + far * width, sd * width, low, high)
+        assert (np.diff(prior.virtual_price(bids)) >= 0).all()
+        priced = curve(rules.bind(rule(prior=prior), setting), 2.0 * high, setting)  # refuses a curve that rises
+        assert np.diff(priced.q(bids)).max() < 1e-14  # the noise of a float; what is refused is a rise above 1e-9
+        assert priced.q(bids)[0] > 0
