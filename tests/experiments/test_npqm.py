@@ -12,6 +12,7 @@ from pdqs.experiments import npqm
 from pdqs.experiments.cells import run_cell
 from pdqs.experiments.setups import Cell, Experiment, Plan, Training, full_plan, quick_plan
 from pdqs.experiments.store import Store
+from pdqs.model.errors import FileError
 
 neural = pytest.importorskip("pdqs.neural", reason="NPQM is trained by the extra 'neural'")
 pytest.importorskip("jax", reason="NPQM is trained by the extra 'neural'")
@@ -97,3 +98,14 @@ def test_quick_training_is_short() -> None:
     quick, full = quick_plan().training, full_plan().training
     assert (full.steps, full.vectors) == (5000, 50)
     assert quick.steps * quick.vectors <= full.steps * full.vectors / 50
+
+
+def test_a_finished_training_that_was_altered_is_refused(trained: Store, tmp_path: Path) -> None:
+    altered = tmp_path / "altered.npz"
+    with np.load(trained.model_path(TASK.name), allow_pickle=False) as file:
+        parts = dict(file)
+    name = next(name for name in parts if name != "about")
+    parts[name] = parts[name] + 1.0
+    np.savez(altered, **parts)
+    with pytest.raises(FileError, match="do not match its hash"):
+        npqm.rules_of(altered)

@@ -18,12 +18,15 @@ from pdqs.experiments import bids
 from pdqs.experiments.cells import market_of
 from pdqs.experiments.mechanisms import mechanism_named
 from pdqs.experiments.setups import Cell, Plan, seed_sequence
-from pdqs.experiments.store import Store, write_whole
+from pdqs.experiments.store import Store
 from pdqs.model.errors import FileError
+from pdqs.neural.checkpoint import read_arrays, write_arrays
 from pdqs.pricing.rules import Rule
 
 if TYPE_CHECKING:
     from pdqs.neural import Npqm, Saved
+
+_KIND = "trainings"
 
 CHECKPOINTS = ("accepted", "every", "mean")
 """Of the checkpoints that a training keeps, the first there is of these: the strictest about the budget."""
@@ -82,13 +85,7 @@ def train(task: Task, plan: Plan, store: Store) -> None:
         kept = next((found.rules[name] for name in CHECKPOINTS if name in found.rules), None)
         if kept is not None:
             arrays |= {f"{share:g}/{name}": part for name, part in _parts(kept).items()}
-    path = store.model_path(task.name)
-
-    def write(unfinished: Path) -> None:
-        with unfinished.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes its keywords for its flag
-
-    write_whole(path, write)
+    write_arrays(store.model_path(task.name), arrays, {"kind": _KIND})
     half_done.unlink(missing_ok=True)
 
 
@@ -126,11 +123,9 @@ def rules_of(path: Path) -> dict[float, Npqm]:
     """The rules of a finished training, by budget as a share of n."""
     from pdqs.neural import Nets, Npqm
 
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            parts = dict(file)
-    except (OSError, ValueError) as fault:
-        raise FileError(f"{path} cannot be read ({fault}): delete it and run again") from None
+    parts, about = read_arrays(path)
+    if about.get("kind") != _KIND:
+        raise FileError(f"{path}: holds no trainings but {about.get('kind')!r}: delete it and run again")
     rules: dict[float, Npqm] = {}
     for share in dict.fromkeys(name.split("/")[0] for name in parts):
         slope, intercept, q_max, is_sorted = parts[f"{share}/figures"].tolist()

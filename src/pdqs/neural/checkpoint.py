@@ -49,12 +49,12 @@ def save(path: str | Path, rule: AnyLearned, **about: Any) -> None:
     """Write a learned rule; keywords (a config, a seed, a budget, ...) are kept beside it."""
     arrays = _npqm_arrays(rule) if isinstance(rule, Npqm) else _learned_arrays(rule)
     facts = {key: value for key, value in _facts(rule).items() if key not in arrays}
-    _write(Path(path), arrays, {"kind": rule.name, "rule": facts, **{k: _plain(v) for k, v in about.items()}})
+    write_arrays(Path(path), arrays, {"kind": rule.name, "rule": facts, **{k: _plain(v) for k, v in about.items()}})
 
 
 def load(path: str | Path, *, owners: int | None = None) -> Checkpoint:
     """Read a learned rule back; ``owners`` refuses a net that reads another number of bids."""
-    arrays, about = _read(Path(path))
+    arrays, about = read_arrays(Path(path))
     kind, facts = about.get("kind"), about.get("rule")
     if kind not in ("npqm", "learned") or not isinstance(facts, dict):
         raise FileError(f"{path}: holds no learned rule but {kind!r}")
@@ -70,12 +70,12 @@ def load(path: str | Path, *, owners: int | None = None) -> Checkpoint:
 def save_training(path: str | Path, saved: Saved) -> None:
     """Write a half-done training."""
     arrays = {"bids": saved.bids, "trace": saved.trace, **saved.state}
-    _write(Path(path), arrays, {"kind": "training", "config": _plain(saved.config)})
+    write_arrays(Path(path), arrays, {"kind": "training", "config": _plain(saved.config)})
 
 
 def load_training(path: str | Path) -> tuple[NpqmConfig, Floats, dict[str, Floats], Floats]:
     """Read a half-done training: its config, bids, state and trace."""
-    arrays, about = _read(Path(path))
+    arrays, about = read_arrays(Path(path))
     if about.get("kind") != "training":
         raise FileError(f"{path}: holds no half-done training but {about.get('kind')!r}")
     try:
@@ -162,7 +162,7 @@ def _digest(arrays: Mapping[str, Floats], about: Mapping[str, Any]) -> str:
     return summed.hexdigest()
 
 
-def _write(path: Path, arrays: Mapping[str, Floats], about: dict[str, Any]) -> None:
+def write_arrays(path: Path, arrays: Mapping[str, Floats], about: dict[str, Any]) -> None:
     """An atomic write of arrays and what is said of them, with a hash over both."""
     about = {**about, "versions": versions()}
     text = json.dumps({**about, "sha256": _digest(arrays, about)}, sort_keys=True)
@@ -170,7 +170,8 @@ def _write(path: Path, arrays: Mapping[str, Floats], about: dict[str, Any]) -> N
         np.savez(out, about=np.array(text), **arrays)  # type: ignore[arg-type]  # numpy's stub takes no mapping
 
 
-def _read(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
+def read_arrays(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
+    """What :func:`write_arrays` wrote, once its hash is seen to be right."""
     try:
         with zipfile.ZipFile(path) as packed:
             if sum(entry.file_size for entry in packed.infolist()) > LARGEST_BYTES:
