@@ -42,7 +42,7 @@ def budget(mechanism: Any, terms: Terms) -> Any:
 
 def privacy(mechanism: Any, terms: Terms) -> Any:
     own = evenly_spread(terms, 10, terms.budget)
-    return examine_privacy(mechanism, terms, mechanism.clear(own.bids, terms), settings=2, draws=400_000)
+    return examine_privacy(mechanism, terms, mechanism.clear(own.bids, terms, 0), settings=2, draws=400_000)
 
 
 @pytest.mark.parametrize("terms", [SOUND, ROBUST, LINEAR_OPEN], ids=["sound", "robust", "linear, open"])
@@ -116,8 +116,46 @@ def test_real_draws_alone_catch_an_eps_that_is_two_percent_off(mechanism: Any) -
 
 def test_the_whole_audit_names_the_promise_that_a_broken_part_breaks() -> None:
     terms = pdqs.presets.fairquery(query=pdqs.Count(), budget=1.0)
-    assert pdqs.audit(terms, owners=10, effort="quick").kept
-    report = pdqs.audit(terms, owners=10, effort="quick", mechanism=broken.BONUS_FOR_THE_COIN)
-    assert [promise.code for promise in report.broken] == ["LDP"]
-    report = pdqs.audit(terms, owners=10, effort="quick", mechanism=broken.TWO_PERCENT_MORE)
-    assert [promise.code for promise in report.broken] == ["LDP"]
+    for mechanism, broken_codes in (
+        (SHIPPED, ["COV"]),
+        (broken.BONUS_FOR_THE_COIN, ["LDP", "COV"]),
+        (broken.TWO_PERCENT_MORE, ["LDP", "COV"]),
+    ):
+        report = pdqs.audit(terms, owners=10, effort="quick", mechanism=mechanism)
+        assert [promise.code for promise in report.broken] == broken_codes
+
+
+# Lotteries: every gain is one for the draws at hand.
+
+HONEST = pdqs.presets.honest(query=pdqs.Count(), budget=1.0)
+
+
+def lottery_truthfulness(mechanism: Any) -> Any:
+    bids = np.array([0.05, 0.1, 0.3, 0.93, 0.6, 0.2])
+    tried = [(Market(name=f"draws {i}", bids=bids, budget=1.5, draws=i), np.array([2, 3])) for i in range(3)]
+    return examine_truthfulness(mechanism, HONEST, tried)
+
+
+def test_no_owner_gains_under_a_lottery_whatever_the_draws() -> None:
+    found = lottery_truthfulness(SHIPPED)
+    assert found.kept
+    assert found.cross_checks > 0
+
+
+def test_draws_that_depend_on_bids_are_caught() -> None:
+    found = lottery_truthfulness(broken.DRAWS_FROM_BIDS)
+    assert not found.kept
+    assert found.worst.gain_micros > 10_000
+
+
+def test_a_lottery_is_rational_within_budget_and_private_for_the_draws_tried() -> None:
+    markets = [
+        dataclasses.replace(market, draws=i) for i, market in enumerate(adversarial(HONEST, np.random.default_rng(3)))
+    ]
+    assert examine_rationality(SHIPPED, HONEST, markets).kept
+    found = examine_budget(SHIPPED, HONEST, markets, markets[0], 20, np.random.default_rng(3))
+    assert found.kept_ex_ante
+    assert found.kept_ex_post
+    assert len(set(found.spends.tolist())) > 1, "each round is drawn anew"
+    assert privacy(SHIPPED, HONEST).kept
+    assert not privacy(broken.BONUS_FOR_THE_COIN, HONEST).kept

@@ -13,7 +13,8 @@ import pytest
 
 import pdqs
 from pdqs.auditing.certificate import certificate_html
-from pdqs.auditing.report import claims, comparison
+from pdqs.auditing.report import comparison
+from pdqs.auditing.verdicts import claims
 from pdqs.cli import main
 from pdqs.rounds.terms import Terms
 
@@ -28,8 +29,9 @@ def gpqm() -> Any:
 
 
 @pytest.fixture(scope="module")
-def fairquery() -> Any:
-    return pdqs.audit(pdqs.presets.fairquery(query=pdqs.Count(), budget=1.0), owners=10, effort="quick")
+def keeper() -> Any:
+    """Too little money for an answer, so that none is wrong."""
+    return pdqs.audit(pdqs.presets.single_minded(query=pdqs.Count(), budget=1.0), owners=10, effort="quick")
 
 
 def test_terms_claim_what_the_theory_and_the_paper_claim_for_them() -> None:
@@ -51,7 +53,7 @@ def test_an_open_curve_that_overspends_breaks_no_promise_of_its_own() -> None:
 
 def test_the_papers_gpqm_breaks_truthfulness_and_privacy_and_keeps_its_budget_on_average(gpqm: Any) -> None:
     verdicts = {promise.code: promise.verdict for promise in gpqm.promises}
-    assert verdicts == {"IC": "BROKEN", "IR": "kept", "BF": "on average", "LDP": "BROKEN"}
+    assert verdicts == {"IC": "BROKEN", "IR": "kept", "BF": "on average", "LDP": "BROKEN", "COV": "BROKEN"}
     assert "owner 4 of 5" in repr(gpqm) or "owner 5 of 5" in repr(gpqm)
 
 
@@ -72,11 +74,11 @@ def test_the_same_seed_gives_the_same_report(gpqm: Any) -> None:
     assert first == second
 
 
-def test_a_comparison_has_a_row_for_each_mechanism_and_a_verdict_for_each_promise(gpqm: Any, fairquery: Any) -> None:
-    head, first, second = comparison([gpqm, fairquery]).splitlines()
-    assert head.split() == ["mechanism", "IC", "IR", "BF", "LDP"]
-    assert [first.count(word) for word in ("BROKEN", "on average", "kept")] == [2, 1, 1]
-    assert second.count("kept") == 4
+def test_a_comparison_has_a_row_for_each_mechanism_and_a_verdict_for_each_promise(gpqm: Any, keeper: Any) -> None:
+    head, first, second = comparison([gpqm, keeper]).splitlines()
+    assert head.split() == ["mechanism", "IC", "IR", "BF", "LDP", "COV"]
+    assert [first.count(word) for word in ("BROKEN", "on average", "kept")] == [3, 1, 1]
+    assert second.count("kept") == 5
 
 
 def test_json_holds_every_figure_and_says_infinite_in_words(gpqm: Any) -> None:
@@ -101,10 +103,19 @@ def test_a_certificate_is_one_page_that_needs_nothing_from_elsewhere(gpqm: Any) 
     assert "Your payment gives you away" in page
     assert escape(gpqm.command) in page
     assert gpqm.terms.hash in page
+    assert "Whoever relies on the answer is misled" in page
+    assert page.count('<article class="card') == 5
 
 
-def test_a_certificate_of_a_kept_promise_does_not_cry_wolf(fairquery: Any) -> None:
-    page = certificate_html(fairquery)
+def test_what_nobody_promises_is_said_wherever_promises_are_listed(gpqm: Any) -> None:
+    for shown in (repr(gpqm), certificate_html(gpqm).lower(), gpqm.to_json()):
+        assert "noise pays the same" in shown
+        assert "a bid is seen" in shown
+        assert "enrolment must be checked" in shown
+
+
+def test_a_certificate_of_a_kept_promise_does_not_cry_wolf(keeper: Any) -> None:
+    page = certificate_html(keeper)
     assert "Every promise kept" in page
     assert "See it for yourself" not in page
     assert "gives you away" not in page
@@ -146,9 +157,9 @@ def test_the_command_ends_with_1_when_a_promise_is_broken_and_0_when_all_are_kep
     code, out, _ = audited(capsys, "gpqm-linear", *small)
     assert code == 1
     assert "BROKEN" in out
-    code, out, _ = audited(capsys, "fairquery", *small, "--json")
+    code, out, _ = audited(capsys, "single-minded", *small, "--json")
     assert code == 0
-    assert json.loads(out)["command"] == "pdqs audit fairquery --owners 10 --seed 0 --effort quick"
+    assert json.loads(out)["command"] == "pdqs audit single-minded --owners 10 --seed 0 --effort quick"
 
 
 def test_the_command_audits_a_file_of_terms_and_writes_its_certificate(

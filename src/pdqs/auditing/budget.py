@@ -18,6 +18,7 @@ from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Mechanism
 from pdqs.auditing.scripted_draws import unbounded
 from pdqs.model.arrays import Floats, Integers
+from pdqs.pricing.rules import Asks
 from pdqs.rounds.terms import Terms
 
 LEVEL = 0.95
@@ -65,7 +66,7 @@ def examine(
     passed = 0
     for market in markets:
         here = market.terms(terms)
-        spent = mechanism.clear(market.bids, here).spent_micros
+        spent = mechanism.clear(market.bids, here, market.draws).spent_micros
         shares.append((spent / max(here.budget_micros, 1), market.name))
         passed += spent > here.budget_micros
     worst_share, worst_market = max(shares)
@@ -87,12 +88,15 @@ def examine(
 def play(
     mechanism: Mechanism, terms: Terms, market: Market, rounds: int, rng: np.random.Generator
 ) -> tuple[Integers, int]:
-    """What each of many rounds of one market costs, in micro-units, and its budget."""
+    """What each of many rounds of one market costs, in micro-units, and its budget; a lottery is drawn anew in each."""
     here = market.terms(terms)
-    offers = mechanism.clear(market.bids, here)
+    by_lot = isinstance(here.bound_rule, Asks)
+    offers = mechanism.clear(market.bids, here, market.draws)
     values = offers.domain.decode(rng.integers(0, offers.domain.size, len(offers)))
     totals = np.empty(rounds, dtype=np.int64)
     for i in range(rounds):
+        if by_lot:
+            offers = mechanism.clear(market.bids, here, i)
         reports = mechanism.randomise(values, offers, rng)
         totals[i] = mechanism.settle(offers, reports, unbounded(here)).total_micros
     return totals, here.budget_micros

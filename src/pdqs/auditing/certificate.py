@@ -8,7 +8,8 @@ from html import escape
 from importlib import metadata
 
 from pdqs.auditing.pictures import offer_picture, spend_picture, utility_picture
-from pdqs.auditing.report import AuditReport, Promise, describe_market
+from pdqs.auditing.report import AuditReport
+from pdqs.auditing.verdicts import UNPROMISED, Promise, describe_market
 
 _SYMBOLS = {"kept": "✓", "on average": "≈", "BROKEN": "✗", "not promised": "–"}
 _STATES = {"kept": "kept", "on average": "partly", "BROKEN": "broken", "not promised": "open"}
@@ -67,13 +68,13 @@ def _card(report: AuditReport, promise: Promise) -> str:
         f'<article class="card {state}"><h2><span class="mark">{_SYMBOLS[promise.verdict]}</span>'
         f" {escape(promise.title.capitalize())} <small>{promise.code} · {escape(promise.verdict.lower())}</small></h2>"
         f"<p>{escape(_plain_words(report, promise))}</p>"
-        f'<p class="measured">{escape(promise.measured[0].upper() + promise.measured[1:])}.</p></article>'
+        f'<p class="measured">{escape(_sentence(promise.measured))}</p></article>'
     )
 
 
 def _plain_words(report: AuditReport, promise: Promise) -> str:
     """What a verdict means to a person who is asked to sell her privacy."""
-    return {"IC": _truth, "IR": _loss, "BF": _purse, "LDP": _secret}[promise.code](report)
+    return {"IC": _truth, "IR": _loss, "BF": _purse, "LDP": _secret, "COV": _answer}[promise.code](report)
 
 
 def _truth(report: AuditReport) -> str:
@@ -134,6 +135,20 @@ def _secret(report: AuditReport) -> str:
     return "Your report says more about you than you were told, and than you were paid for."
 
 
+def _answer(report: AuditReport) -> str:
+    found = report.coverage
+    if found.kept:
+        return (
+            "The answer's interval holds the truth as often as it says, even where people with something to hide ask"
+            " for more."
+        )
+    worst = found.worst
+    return (
+        "Whoever relies on the answer is misled. Where prices go with answers, the interval that says 95 times in 100"
+        f" held the truth in {worst.covered:,} of {worst.answered:,} rounds."
+    )
+
+
 def _pictures(report: AuditReport) -> str:
     found = report.truthfulness
     title = "The person most tempted to lie" if found.worst.gains else "One person's choices"
@@ -173,7 +188,8 @@ def _unpromised(report: AuditReport) -> str:
     )
     liars = "".join(
         f"<tr><td>{each.share:.0%} ({each.liars})</td><td>{abs(each.shift):.4g}</td>"
-        f"<td>± {each.half_width:.4g}</td></tr>"
+        f"<td>± {each.half_width:.4g}</td><td>{each.held} of {each.answered}</td>"
+        f"<td>{each.held_widened} of {each.answered}</td></tr>"
         for each in report.poisoning
     )
     enrolled = (
@@ -186,9 +202,14 @@ def _unpromised(report: AuditReport) -> str:
         f"<div><h3>One person, several names</h3><p>The most that one owner was seen to gain by enrolling again.</p>"
         f"{enrolled}</div>"
         "<div><h3>Dishonest reports</h3><p>How far a few liars move the answer, beside its printed interval.</p>"
-        f"<table><thead><tr><th>liars</th><th>shift</th><th>interval</th></tr></thead>{liars}</table></div>"
-        "</div></section>"
+        "<table><thead><tr><th>liars</th><th>shift</th><th>interval</th><th>holds</th><th>holds if widened</th></tr>"
+        f"</thead>{liars}</table></div>"
+        f"</div><ul>{''.join(f'<li>{escape(_sentence(said))}</li>' for said in UNPROMISED)}</ul></section>"
     )
+
+
+def _sentence(said: str) -> str:
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _checked(report: AuditReport) -> str:
@@ -208,6 +229,8 @@ def _record(report: AuditReport) -> str:
         "Terms (SHA-256)": report.terms.hash,
         "Lies tried": f"{report.truthfulness.misreports:,}, {_checked(report)}; a gain up to a millionth and the"
         " rounding of q (2^-32) is no gain",
+        "Rounds for coverage": f"{report.coverage.worst.rounds:,} under each of {len(report.coverage.found)} patterns"
+        f" of prices; chance of a false alarm {report.coverage.false_alarm:g}",
         "Privacy draws": f"2 x {found.draws:,} for each of {len(found.exposures)} offers, from the operating system's"
         f" entropy; chance of a false alarm {found.false_alarm:g}",
         "Seed": str(report.seed),
@@ -242,6 +265,8 @@ header .headline { font-size: 18px; font-weight: 600; }
 header p.broken { color: var(--bad); }
 .seal { width: 116px; flex: none; transform: rotate(-8deg); }
 .promises { display: grid; grid-template-columns: 1fr 1fr; gap: 14px; margin: 22px 0; }
+.promises .card:last-child { grid-column: 1 / -1; }
+.unpromised ul { margin: 14px 0 0; padding-left: 20px; color: var(--soft); font-size: 13.5px; }
 .card { border: 1px solid var(--line); border-left: 5px solid; border-radius: 8px; padding: 14px 18px; }
 .card.open { color: var(--soft); } .card.partly { color: #8a5a00; }
 .card p { color: var(--ink); margin: 4px 0; } .card h2 small { font: 500 12px/1 system-ui, sans-serif; opacity: .8; }

@@ -2,12 +2,13 @@
 
 Truthful does not mean false-name-proof: each name is a deal of its own, and whoever has a profit from one deal may want
 two. Her loss adds up over names (plain composition of eps), so u = sum P_j - theta sum l(q_j) is set against what her
-one honest name brings. No terms promise that this is nothing; the audit puts a number on it, found by search and so a
-lower bound on what a cleverer owner gains.
+one honest name brings, on average over the same few draws where a rule asks by lot. No terms promise that this is
+nothing; the audit puts a number on it, found by search and so a lower bound on what a cleverer owner gains.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import final
@@ -17,7 +18,11 @@ import numpy as np
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Deal, Mechanism
 from pdqs.model.arrays import Floats, Integers
+from pdqs.pricing.rules import Asks
 from pdqs.rounds.terms import Terms
+
+LOTTERY_DRAWS = 4
+"""Draws that a gain is the mean over, under a rule that asks by lot."""
 
 PLACES = 5
 """Bids from the bottom of the range to her price that each name may make, and her price itself."""
@@ -41,14 +46,15 @@ class FalseNames:
 def examine(mechanism: Mechanism, terms: Terms, market: Market, owners: Integers, names: int) -> FalseNames:
     """The best set of bids under ``names`` names, for each of some owners of one market."""
     here = market.terms(terms)
-    offers = mechanism.clear(market.bids, here)
+    offers = mechanism.clear(market.bids, here, market.draws)
+    draws = range(LOTTERY_DRAWS) if isinstance(here.bound_rule, Asks) else (market.draws,)
     gains: list[float] = []
     best: tuple[float, float, tuple[float, ...]] = (-np.inf, 0.0, ())
     for owner in map(int, owners):
         price = float(market.bids[owner])
-        honest = _utility(mechanism, market.bids, owner, (price,), here)
+        honest = _mean_utility(mechanism, market.bids, owner, (price,), here, draws)
         tried = [
-            (_utility(mechanism, market.bids, owner, bids, here) - honest, price, bids)
+            (_mean_utility(mechanism, market.bids, owner, bids, here, draws) - honest, price, bids)
             for bids in _bid_sets(price, names, here)
         ]
         top = max(tried)
@@ -69,15 +75,25 @@ def examine(mechanism: Mechanism, terms: Terms, market: Market, owners: Integers
 def _bid_sets(price: float, names: int, terms: Terms) -> list[tuple[float, ...]]:
     """Every way in which ``names`` names can bid on a few places up to her price."""
     low = terms.bid_range[0]
-    places = sorted({*np.linspace(low, price, PLACES).tolist(), price})
+    # Under a lottery a name is asked at a posted price or not at all: between the ends nothing is to be found.
+    count = 2 if isinstance(terms.bound_rule, Asks) else PLACES
+    places = sorted({*np.linspace(low, price, count).tolist(), price})
     return list(combinations_with_replacement(places, names))
 
 
-def _utility(mechanism: Mechanism, bids: Floats, owner: int, names: tuple[float, ...], terms: Terms) -> float:
+def _mean_utility(
+    mechanism: Mechanism, bids: Floats, owner: int, names: tuple[float, ...], terms: Terms, draws: Sequence[int]
+) -> float:
+    return sum(_utility(mechanism, bids, owner, names, terms, seed) for seed in draws) / len(draws)
+
+
+def _utility(
+    mechanism: Mechanism, bids: Floats, owner: int, names: tuple[float, ...], terms: Terms, draws: int
+) -> float:
     """What an owner of this price has when she bids under each name, the others as they are."""
     price = float(bids[owner])
     market = np.r_[bids[:owner], names[0], bids[owner + 1 :], names[1:]]
-    offers = mechanism.clear(market, terms)
+    offers = mechanism.clear(market, terms, draws)
     rows = [owner, *range(bids.size, market.size)]
     return sum(
         Deal(q=float(offers.q[row]), payment_micros=int(offers.payment_micros[row])).utility_micros(price, terms)

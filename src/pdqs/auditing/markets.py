@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -17,11 +17,12 @@ from pdqs.rounds.terms import Terms
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Market:
-    """True prices, which honest owners bid, and a budget."""
+    """True prices, which honest owners bid, a budget, and the seed of the public draws where a rule asks by lot."""
 
     name: str
     bids: Floats
     budget: float
+    draws: int = 0
 
     def __len__(self) -> int:
         return int(self.bids.size)
@@ -29,6 +30,15 @@ class Market:
     def terms(self, terms: Terms) -> Terms:
         """The terms under audit, at this market's budget."""
         return dataclasses.replace(terms, budget=self.budget)
+
+
+def drawn_again(markets: list[Market], draws: Iterable[int]) -> list[Market]:
+    """The same markets under other draws: a promise under a lottery must hold for each."""
+    return [
+        dataclasses.replace(market, name=f"{market.name}, draws {seed}", draws=seed)
+        for seed in draws
+        for market in markets
+    ]
 
 
 Shape = Callable[[int, np.random.Generator], Floats]

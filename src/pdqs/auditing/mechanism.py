@@ -1,8 +1,8 @@
-"""What is audited: three functions and the terms they are run under.
+"""What is audited: four functions and the terms they are run under.
 
-A mechanism is how bids become offers, how a value becomes a report, and how a report becomes money. The shipped one is
-pdqs itself. Anything else with the same three signatures can be put in its place, which is how the audit is itself
-tested: a deliberately broken mechanism must be caught.
+A mechanism is how bids become offers, how a value becomes a report, how reports become an answer, and how a report
+becomes money. The shipped one is pdqs itself. Anything else with the same four signatures can be put in its place,
+which is how the audit is itself tested: a deliberately broken mechanism must be caught.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import Any, final
 
 import numpy as np
 
-from pdqs.clearing import clear
+from pdqs.clearing import clear, drawn_offers
 from pdqs.clearing.ladder import apply, calibrate, summarise
+from pdqs.clearing.lottery import LotteryMarket, apply_lottery, calibrate_lottery, summarise_lottery
 from pdqs.clearing.summaries import BINS
+from pdqs.estimate import Answer, answer
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.pricing.rules import Asks
+from pdqs.privacy.draws import LOTTERY_WORD, public_words
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, randomise
@@ -26,48 +29,68 @@ from pdqs.rounds.settlement import Payments, settle
 from pdqs.rounds.terms import Terms
 
 
+def clear_drawn(bids: Floats, terms: Terms, draws: int) -> Offers:
+    """pdqs's own clearing; ``draws`` is the seed of the public words, which depend on an owner's row and on no bid."""
+    return clear(bids, terms, draws=draws)
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mechanism:
-    """``clear(bids, terms)``, ``randomise(values, offers, entropy)`` and ``settle(offers, reports, terms)``.
+    """``clear(bids, terms, draws)``, ``randomise(values, offers, entropy)``, ``answer(reports, offers, terms)`` and
+    ``settle(offers, reports, terms)``.
+
+    ``draws`` is a seed: under a rule with a lottery it says who is asked, and an owner's word is that of her row.
 
     >>> from dataclasses import replace
-    >>> replace(SHIPPED, name="a clearing of my own", clear=lambda bids, terms: clear(bids, terms)).name
+    >>> replace(SHIPPED, name="a clearing of my own", clear=lambda bids, terms, draws: clear(bids, terms)).name
     'a clearing of my own'
     """
 
     name: str = "pdqs as shipped"
-    clear: Callable[[Floats, Terms], Offers] = clear
+    clear: Callable[[Floats, Terms, int], Offers] = clear_drawn
     randomise: Callable[[Any, Offers, Any], Reports] = randomise
+    answer: Callable[[Reports, Offers, Terms], Answer] = answer
     settle: Callable[[Offers, Reports, Terms], Payments] = settle
 
-    def deal(self, bids: Floats, owner: int, terms: Terms) -> Deal:
-        """What one owner is offered when these are the bids.
+    def deal(self, bids: Floats, owner: int, terms: Terms, draws: int = 0) -> Deal:
+        """What one owner is offered when these are the bids and the draws.
 
-        The shipped ladder is asked after that owner alone: the same summarise, calibrate and apply that clear everyone.
+        The shipped ladders are asked after that owner alone: the same summarise, calibrate and apply that clear
+        everyone.
         """
         if self.asks_after_one(bids, terms):
-            own = bids[owner : owner + 1]
-            offers = apply(own, calibrate(summarise(bids, *terms.bid_range), terms, bids=own), terms)
+            offers = _offer_to_one(bids, owner, terms, draws)
             return Deal(q=float(offers.q[0]), payment_micros=int(offers.payment_micros[0]))
-        return self.deal_in_full(bids, owner, terms)
+        return self.deal_in_full(bids, owner, terms, draws)
 
-    def gain_micros(self, bids: Floats, owner: int, lie: float, terms: Terms) -> float:
-        """What an owner whose price is her bid gains by bidding ``lie`` instead, in micro-units."""
+    def gain_micros(self, bids: Floats, owner: int, lie: float, terms: Terms, draws: int = 0) -> float:
+        """What an owner whose price is her bid gains by bidding ``lie`` instead, in micro-units, given every draw."""
         told, price = bids.copy(), float(bids[owner])
         told[owner] = lie
-        honest, lying = self.deal(bids, owner, terms), self.deal(told, owner, terms)
+        honest, lying = self.deal(bids, owner, terms, draws), self.deal(told, owner, terms, draws)
         return lying.utility_micros(price, terms) - honest.utility_micros(price, terms)
 
     def asks_after_one(self, bids: Floats, terms: Terms) -> bool:
         """Whether one owner's deal is found without the others': the shipped ladder, on bids summarised as they are."""
-        by_lot = isinstance(terms.bound_rule, Asks)
-        return self.clear is clear and terms.clearing_facts.calibrates and not by_lot and bids.size <= BINS
+        return self.clear is clear_drawn and terms.clearing_facts.calibrates and bids.size <= BINS
 
-    def deal_in_full(self, bids: Floats, owner: int, terms: Terms) -> Deal:
+    def deal_in_full(self, bids: Floats, owner: int, terms: Terms, draws: int = 0) -> Deal:
         """The same by clearing the whole market: the audit compares the two on a sample."""
-        offers = self.clear(bids, terms)
+        offers = self.clear(bids, terms, draws)
         return Deal(q=float(offers.q[owner]), payment_micros=int(offers.payment_micros[owner]))
+
+
+def _offer_to_one(bids: Floats, owner: int, terms: Terms, draws: int) -> Offers:
+    """One owner's offer on the shipped ladder of scales, or by the shipped lottery on it."""
+    own, rule = bids[owner : owner + 1], terms.bound_rule
+    if not isinstance(rule, Asks):
+        return apply(own, calibrate(summarise(bids, *terms.bid_range), terms, bids=own), terms)
+    words = public_words(draws, None, bids.size, source=terms.hash, word=LOTTERY_WORD)
+    market = LotteryMarket(rule=rule, budget_micros=terms.budget_micros)
+    summary = summarise_lottery(bids, words, terms.setting.low, terms.setting.high, bits=market.bits)
+    hers = words[owner : owner + 1]
+    return drawn_offers(own, hers, apply_lottery(own, hers, calibrate_lottery(summary, market)), terms)
 
 
 SHIPPED = Mechanism()

@@ -5,7 +5,7 @@ place in the estimate allows: with weights q it is largest for the most bought, 
 audit lets 1, 2 and 5 % of owners, all of whose true values stand at the bottom of the domain, report the top of it:
 those whom honest bids make strongest, or strangers who bid the lowest or the highest price. It takes the largest mean
 shift of the answer over the same rounds drawn honestly, and sets it beside the interval, which knows of noise and not
-of lies.
+of lies; and it counts how often that interval, and the one for so many dishonest owners, still hold the truth.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from typing import final
 
 import numpy as np
 
+from pdqs.auditing.coverage import holds, truth_of
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Mechanism
-from pdqs.estimate import answer
-from pdqs.model.arrays import Integers
+from pdqs.estimate import Answer
+from pdqs.model.arrays import Figure, Integers
 from pdqs.model.errors import EstimateError
+from pdqs.pricing.rules import Asks
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 from pdqs.rounds.terms import Terms
@@ -33,7 +35,9 @@ SHARES = (0.01, 0.02, 0.05)
 class Poisoning:
     """The mean shift of the answer that this many liars cause, and the half-width that is printed beside the answer.
 
-    Both in the unit of the answer: owners for a count, the domain's own unit for a mean or a quantile.
+    Both in the unit of the answer: owners for a count, the domain's own unit for a mean or a quantile. Of ``answered``
+    poisoned answers, ``held`` counts the intervals with the truth in them, ``held_widened`` those of
+    ``interval_if_dishonest`` for this share of the owners.
     """
 
     share: float
@@ -42,6 +46,9 @@ class Poisoning:
     half_width: float
     attack: str
     rounds: int
+    answered: int
+    held: int
+    held_widened: int
 
 
 def examine(
@@ -61,8 +68,10 @@ def examine(
 
 def _attacks(mechanism: Mechanism, terms: Terms, market: Market, liars: int) -> list[tuple[str, Market, Integers]]:
     """Who lies, and the market as their bids make it."""
-    q = mechanism.clear(market.bids, market.terms(terms)).q
-    order = np.argsort(q, kind="stable")
+    offers = mechanism.clear(market.bids, market.terms(terms), market.draws)
+    # Under a lottery who is asked is not known before the draw: her chance stands for what is bought of her.
+    bought = offers.chance if isinstance(terms.bound_rule, Asks) else offers.q
+    order = np.argsort(bought, kind="stable")
     middle = order[(len(market) - liars) // 2 :][:liars]
     attacks = [("the most bought lie", market, order[-liars:]), ("the least bought lie", market, order[:liars])]
     for name, bid in zip(("liars bid lowest", "liars bid highest"), terms.bid_range, strict=True):
@@ -84,37 +93,47 @@ def _attack(
 ) -> Poisoning:
     """The same rounds, with the liars honest and with them lying: what remains is their doing."""
     here = market.terms(terms)
-    offers = mechanism.clear(market.bids, here)
-    top = offers.domain.size - 1
-    codes = rng.integers(0, offers.domain.size, len(offers))
+    domain = here.question.domain
+    codes = rng.integers(0, domain.size, len(market))
     codes[liars] = 0
-    values = offers.domain.decode(codes)
-    shifts, widths = np.zeros(rounds), np.full(rounds, np.inf)
+    values, truth = domain.decode(codes), truth_of(here.query, codes)
+    shifts, widths, held, widened = [], [], [], []
     for i in range(rounds):
+        offers = mechanism.clear(market.bids, here, i)
         honest = mechanism.randomise(values, offers, rng)
         lying = honest.codes.copy()
-        lying[liars] = top
-        before, width = _read(honest, offers, here)
-        after, _ = _read(dataclasses.replace(honest, codes=lying), offers, here)
-        shifts[i], widths[i] = after - before, width
+        lying[liars] = domain.size - 1
+        before = _read(mechanism, honest, offers, here)
+        after = _read(mechanism, dataclasses.replace(honest, codes=lying), offers, here)
+        if before is None or after is None:  # too little was bought for any answer: nothing to poison
+            continue
+        shifts.append(_last(after.raw) - _last(before.raw))
+        low, high = np.atleast_2d(before.interval)[-1]
+        widths.append(float(high - low) / 2.0)
+        held.append(holds(after.interval, truth))
+        widened.append(holds(after.interval_if_dishonest(liars.size / len(market)), truth))
     return Poisoning(
         share=share,
         liars=int(liars.size),
-        shift=float(shifts.mean()),
-        half_width=float(widths.mean()),
+        shift=float(np.mean(shifts)) if shifts else 0.0,
+        half_width=float(np.mean(widths)) if widths else np.inf,
         attack=name,
         rounds=rounds,
+        answered=len(held),
+        held=sum(held),
+        held_widened=sum(widened),
     )
 
 
-def _read(reports: Reports, offers: Offers, terms: Terms) -> tuple[float, float]:
-    """The answer before clipping, and half its interval; of a histogram, the row of its last value."""
+def _read(mechanism: Mechanism, reports: Reports, offers: Offers, terms: Terms) -> Answer | None:
+    """The answer, if there is one."""
     try:
-        found = answer(reports, offers, terms)
-    except EstimateError:  # the estimator cannot work with these offers at all: nothing to poison
-        return 0.0, np.inf
-    if found.value is None:  # too little was bought for any answer
-        return 0.0, np.inf
-    raw = float(np.atleast_1d(found.raw)[-1])
-    low, high = np.atleast_2d(found.interval)[-1]
-    return raw, float(high - low) / 2.0
+        found = mechanism.answer(reports, offers, terms)
+    except EstimateError:  # the estimator cannot work with these offers at all
+        return None
+    return None if found.value is None else found
+
+
+def _last(raw: Figure) -> float:
+    """The answer before clipping; of a histogram, the row of its last value."""
+    return float(np.atleast_1d(raw)[-1])

@@ -14,10 +14,11 @@ from typing import final
 
 import numpy as np
 
+from pdqs.auditing.kinks import kinks
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Mechanism, only
 from pdqs.auditing.scripted_draws import both_coins, unbounded
-from pdqs.auditing.truthfulness import SMALL, kinks
+from pdqs.auditing.truthfulness import SMALL
 from pdqs.model.arrays import Floats
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.privacy.loss import epsilon
@@ -57,7 +58,7 @@ def examine(mechanism: Mechanism, terms: Terms, markets: Iterable[Market]) -> Ra
     case = ""
     for market in markets:
         here = market.terms(terms)
-        offers = mechanism.clear(market.bids, here)
+        offers = mechanism.clear(market.bids, here, market.draws)
         before = _utility(offers.bids, offers.payment_micros.astype(np.float64), here.setting.load(offers.q))
         loser = int(before.argmin())
         if before[loser] < worst_before:
@@ -98,7 +99,7 @@ def _worst_at_the_edge(mechanism: Mechanism, market: Market, terms: Terms) -> fl
     for price in kinks(market.bids, 0, terms).tolist():
         bids = market.bids.copy()
         bids[0] = price
-        worst = min(worst, mechanism.deal(bids, 0, terms).utility_micros(price, terms))
+        worst = min(worst, mechanism.deal(bids, 0, terms, market.draws).utility_micros(price, terms))
     return worst
 
 

@@ -1,6 +1,7 @@
 """Truthful (IC): does any owner gain by misreporting her price, and how much?
 
-For one owner and fixed bids of the others, u(x) = P(x) - theta l(q(x)) is what she has from bidding x. The gain of
+For one owner and fixed bids of the others, u(x) = P(x) - theta l(q(x)) is what she has from bidding x; under a lottery
+everyone's draw is fixed too, hers included, so that a gain is one for those very draws. The gain of
 the best lie, max_x u(x) - u(theta), is searched for where u can break: at the others' bids, where the ladder's rungs
 change, at the kinks of the rule, each plus and minus one unit in the last place, at the ends of the range, and on a
 grid; the best of these is then refined by golden section. All on the integers that are really paid.
@@ -16,14 +17,10 @@ from typing import final
 
 import numpy as np
 
+from pdqs.auditing.kinks import kinks, posted_price
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Deal, Mechanism
-from pdqs.clearing.fallah import curve_ahead
-from pdqs.clearing.fixed import curve_for
-from pdqs.clearing.ladder import calibrate, ladder_of, summarise
 from pdqs.model.arrays import Floats, Integers
-from pdqs.pricing.payment import Curve, curve
-from pdqs.pricing.piecewise import last_true
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.terms import Terms
 
@@ -32,6 +29,9 @@ GRID = 17
 
 MOST_OTHERS = 256
 """Others' bids that are tried: all of them in markets up to this size, the most telling ones in larger markets."""
+
+MOST_OTHERS_BY_LOT = 24
+"""The same under a lottery, where others' bids move nothing but the rung, and a deal costs more."""
 
 MOST_TIES = 64
 """Exact ties are tried beside both their neighbours in markets up to this size: a tie goes one way or the other."""
@@ -191,10 +191,10 @@ class Case:
         if lie not in self.tried:
             bids = self.market.bids.copy()
             bids[self.owner] = lie
-            deal = self._mechanism.deal(bids, self.owner, self.terms)
+            deal = self._mechanism.deal(bids, self.owner, self.terms, self.market.draws)
             if len(self.tried) % CROSS_CHECKED == 0 and self._mechanism.asks_after_one(bids, self.terms):
                 self.cross_checks += 1
-                full = self._mechanism.deal_in_full(bids, self.owner, self.terms)
+                full = self._mechanism.deal_in_full(bids, self.owner, self.terms, self.market.draws)
                 assert full == deal, f"asked after one owner the ladder says {deal}, cleared in full {full}"
             self.tried[lie] = deal
         return self.tried[lie]
@@ -232,7 +232,7 @@ class Case:
     def profile(self, lie: float) -> Profile:
         """Her deals over the whole bid range, for a picture."""
         low, high = self.terms.bid_range
-        around = np.concatenate([kinks(self.market.bids, self.owner, self.terms), [lie, self.price]])
+        around = np.concatenate([self._kinks(), [lie, self.price]])
         bids = np.concatenate(
             [np.linspace(low, high, 96), around, np.nextafter(around, low), np.nextafter(around, high)]
         )
@@ -251,7 +251,7 @@ class Case:
         """Where her utility can break, one unit to either side, and a grid; ascending, within the range."""
         low, high = self.terms.bid_range
         others = self._others()
-        sharp = np.concatenate([others, kinks(self.market.bids, self.owner, self.terms), [self.price]])
+        sharp = np.concatenate([others, self._kinks(), [self.price]])
         steps = self.price + (high - low) * np.array([-1e-3, -1e-6, 1e-6, 1e-3])
         lies = np.concatenate(
             [np.nextafter(sharp, low), np.nextafter(sharp, high), steps, np.linspace(low, high, GRID)]
@@ -260,12 +260,18 @@ class Case:
             lies = np.concatenate([sharp, lies])
         return np.unique(lies[(lies >= low) & (lies <= high)])
 
+    def _kinks(self) -> Floats:
+        if not isinstance(self.terms.bound_rule, Asks):
+            return kinks(self.market.bids, self.owner, self.terms)
+        return posted_price(self.deal(self.terms.bid_range[0]), self.terms)
+
     def _others(self) -> Floats:
         """The others' bids; of very many, those nearest to her own, to where buying stops, and a spread of the rest."""
         others = np.unique(np.delete(self.market.bids, self.owner))
-        if others.size <= MOST_OTHERS:
+        most = MOST_OTHERS_BY_LOT if isinstance(self.terms.bound_rule, Asks) else MOST_OTHERS
+        if others.size <= most:
             return others
-        offers = self._mechanism.clear(self.market.bids, self.terms)
+        offers = self._mechanism.clear(self.market.bids, self.terms, self.market.draws)
         bought = offers.bids[offers.q > 0]
         stop = float(bought.max()) if bought.size else self.terms.bid_range[0]
         near = [others[np.argsort(np.abs(others - place))[:8]] for place in (self.price, stop)]
@@ -291,37 +297,9 @@ class Case:
                 left = a
 
 
-def kinks(bids: Floats, owner: int, terms: Terms) -> Floats:
-    """Where the curve that she faces bends or stops, and where the ladder passes from one rung to the next."""
-    found: list[float] = []
-    if not terms.clearing_facts.by_rule or isinstance(terms.bound_rule, Asks):
-        return np.array(found)
-    if terms.clearing_facts.ahead:
-        ahead = curve_ahead(bids.size, terms)
-        return np.array(found if ahead is None else _bends(ahead))
-    if terms.clearing_facts.calibrates:
-        calibration = calibrate(summarise(bids, *terms.bid_range), terms)
-        found += calibration.uppers[:8].tolist()
-        segment = int(calibration.segment_of(bids[owner : owner + 1])[0])
-        scale = ladder_of(*terms.bid_range).scale(int(calibration.rungs[segment]))
-        if scale == 0.0:
-            return np.array(found)
-        faced = curve(terms.bound_rule, scale, terms.setting)
-    else:
-        faced = curve_for(bids, terms)
-    return np.array([*found, *_bends(faced)])
-
-
-def _bends(faced: Curve) -> list[float]:
-    """The end of the flat top, and the last bid that is bought."""
-    low, high = faced.setting.low, faced.setting.high
-    top = float(faced.q(np.array([low]))[0])
-    return [last_true(lambda x: faced.q(x) >= top, low, high), last_true(lambda x: faced.q(x) > 0, low, high)]
-
-
 def _mean_payment(mechanism: Mechanism, worst: Misreport, terms: Terms) -> float:
     """Mean payment of those bought, in micro-units; the liar's own where honesty leaves nobody bought."""
-    offers = mechanism.clear(worst.market.bids, worst.market.terms(terms))
+    offers = mechanism.clear(worst.market.bids, worst.market.terms(terms), worst.market.draws)
     if offers.bought:
         return offers.spent_micros / offers.bought
     return float(max(worst.lying.payment_micros, 1))

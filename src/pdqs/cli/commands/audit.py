@@ -84,18 +84,23 @@ def _compare(to: Output, options: TermsOptions, given: _Given) -> bool:
     from multiprocessing import get_context
 
     from pdqs.auditing.report import comparison_rows
+    from pdqs.auditing.verdicts import UNPROMISED
 
-    names = ["sound", "robust", *(name for name in PRESETS if name not in ("sound", "robust"))]
+    names = list(PRESETS)
     subjects = [_subject(name, options, given["owners"]) for name in (*names, "npqm")]
     sound = dict(subjects)["sound"]
-    subjects.insert(2, ("linear by the ladder", dataclasses.replace(sound, rule="linear")))
-    subjects.insert(3, ("sound, paid on selection", dataclasses.replace(sound, contract="on-selection")))
+    subjects.insert(3, ("linear by the ladder", dataclasses.replace(sound, rule="linear")))
+    subjects.insert(4, ("sound, paid on selection", dataclasses.replace(sound, contract="on-selection")))
     work = [(name, terms, _command("--all", options, given), given) for name, terms in subjects]
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         reports = to.progress(pool.map(_audited, work), len(work), "auditing")
     head, rows = comparison_rows(reports)
     to.rows(head, rows, title=f"What each mechanism keeps ({given['owners']} owners, seed {given['seed']})")
-    to.say("IC truthful, IR rational, BF within budget, LDP private: report and payment together")
+    to.say(
+        "IC truthful, IR rational, BF within budget, LDP private: report and payment together, COV the interval covers"
+    )
+    for said in UNPROMISED:
+        to.say(f"! {said}")
     to.finish({"reports": [each.to_dict() for each in reports]})
     return all(each.kept for each in reports)
 
