@@ -24,7 +24,7 @@ AGES = pdqs.Domain.grid(14, 61, 1)
 @pytest.fixture(scope="module")
 def gpqm() -> Any:
     return pdqs.audit(
-        pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=5.0), owners=12, effort="quick", name="gpqm <linear>"
+        pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=20.0), owners=100, effort="quick", name="gpqm <linear>"
     )
 
 
@@ -65,7 +65,7 @@ def test_a_leak_is_found_even_where_the_terms_own_budget_buys_nothing() -> None:
 
 def test_the_same_seed_gives_the_same_report(gpqm: Any) -> None:
     again = pdqs.audit(
-        pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=5.0), owners=12, effort="quick", name="gpqm <linear>"
+        pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=20.0), owners=100, effort="quick", name="gpqm <linear>"
     )
     first, second = gpqm.to_dict(), again.to_dict()
     for drawn in (first, second):  # privacy draws come from the operating system

@@ -93,9 +93,11 @@ def strips(names: list[str], scale: float) -> list[figures.Strip]:
             answers=scale * rng.random(20),
             interval=(0.2 * scale, 0.8 * scale),
             level=0.95,
-            keeps_all=i % 2 == 0,
+            held=20 - i,
+            broken=() if i % 2 == 0 else ("IC", "BF", "LDP", "COV"),
+            drawn=i >= len(names) - 3,
             bids=np.linspace(0, 1, 50),
-            q=np.linspace(0.9, 0, 50),
+            heard=np.linspace(0.9 - 0.2 * (i % 3), 0, 50),
         )
         for i, name in enumerate(names)
     ]
@@ -103,19 +105,22 @@ def strips(names: list[str], scale: float) -> list[figures.Strip]:
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0, 450_000.0])
 def test_a_demonstration_is_legible_at_any_size_of_answer(scale: float) -> None:
-    names = ["GPQM linear", "GPQM exponential", "GPQM logarithmic", "FairQuery", "sound, paper's contract", "sound"]
+    names = ["GPQM linear", "GPQM exponential", "GPQM logarithmic", "FairQuery", "sound", "honest"]
     figure = figures.demo_figure(strips(names, scale), title="How many?", truth=scale / 2, unit="owners")
     left, right = figure.axes
     assert [label.get_text() for label in left.get_yticklabels()] == names[::-1]
     assert "owners" in left.get_xlabel()
-    assert {text.get_text() for text in right.get_legend().get_texts()} == set(names)
+    assert [text.get_text() for text in right.texts] == names[-3:], "named on the line, in the order of the rows"
+    assert [text.get_text().split("\n")[0] for text in left.texts] == [f"right {20 - i} of 20" for i in range(6)][::-1]
     assert_legible(figure)
 
 
-def test_lines_of_one_colour_differ_in_their_dashes() -> None:
-    figure = figures.demo_figure(strips(list("abcdefgh"), 1.0), title="t", truth=0.5, unit="u")
-    looks = [(line.get_color(), str(line._unscaled_dash_pattern)) for line in figure.axes[1].lines]
-    assert len(set(looks)) == len(looks) == 8
+def test_kept_and_broken_promises_differ_in_colour_and_in_mark_and_no_two_lines_look_alike() -> None:
+    figure = figures.demo_figure(strips(list("abcd"), 1.0), title="t", truth=0.5, unit="u")
+    lines = figure.axes[1].lines
+    looks = [(line.get_color(), line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines]
+    assert len(set(looks)) == len(looks) == 3
+    assert {(colour, mark) for colour, mark, _ in looks} == {(figures.BLUE, "o"), (figures.ORANGE, "s")}
 
 
 @pytest.mark.parametrize(("kind", "magic"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])

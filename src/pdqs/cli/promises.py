@@ -1,9 +1,10 @@
-"""The four promises of a mechanism, measured in a second or two (`pdqs audit` measures them in earnest).
+"""The five promises of a mechanism, measured in a second or two (`pdqs audit` measures them in earnest).
 
 IC   no lie gains: owners of a market of 60 bid otherwise, and are no more than one micro-unit better off.
 IR   nobody loses: every owner is paid at least her price for what the terms say she sells, on whole micro-units.
 BF   the budget holds: what is offered, and what is paid in every round that was run.
 LDP  the broker learns no more than stated: the payment does not show the coin, and the loss stated is the true one.
+COV  the interval covers: not so few of the rounds' intervals hold the truth that chance cannot explain it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import final
 
 import numpy as np
 
+from pdqs.auditing.bounds import upper_bound
+from pdqs.auditing.coverage import PROMISED, holds
 from pdqs.auditing.mechanism import SHIPPED, Deal
 from pdqs.clearing import clear
 from pdqs.model.arrays import Floats
@@ -24,6 +27,12 @@ from pdqs.rounds.terms import Terms
 from pdqs.trade import Trade
 
 PROBED_OWNERS = 60
+DRAWS = 1
+"""The seed of the public draws of that small market: nobody may gain given them."""
+
+FALSE_ALARM = 1e-3
+"""The chance that an interval which covers 94 times in 100 is accused by one set of rounds."""
+
 _ULPS = 2.0**-50
 
 
@@ -37,9 +46,15 @@ class Promise:
     found: str
 
 
-def measured(terms: Terms, rounds: Sequence[Trade]) -> tuple[Promise, ...]:
-    """IC, IR, BF and LDP of these terms, as far as these rounds and a few lies can tell."""
-    return truthful(terms, len(rounds[0].offers)), rational(rounds[0]), within_budget(rounds), private(rounds[0])
+def measured(terms: Terms, rounds: Sequence[Trade], truth: float) -> tuple[Promise, ...]:
+    """IC, IR, BF, LDP and COV of these terms, as far as these rounds and a few lies can tell."""
+    return (
+        truthful(terms, len(rounds[0].offers)),
+        rational(rounds[0]),
+        within_budget(rounds),
+        private(rounds[0]),
+        covering(rounds, truth),
+    )
 
 
 def truthful(terms: Terms, owners: int) -> Promise:
@@ -47,7 +62,7 @@ def truthful(terms: Terms, owners: int) -> Promise:
     bids = np.linspace(*terms.bid_range, 2 * PROBED_OWNERS + 1)[1::2]
     usual = dataclasses.replace(terms, budget=terms.budget * PROBED_OWNERS / owners)
     # A stop can be gamed only where it bites, and money left over means that it did not.
-    tight = dataclasses.replace(usual, budget=0.95 * clear(bids, usual).spent)
+    tight = dataclasses.replace(usual, budget=0.95 * clear(bids, usual, draws=DRAWS).spent)
     best = max(gain for market in (usual, tight) for gain in _gains(bids, market))
     if best > 1.0:
         return Promise("IC", False, f"a lie gains {best / MICROS_PER_UNIT:.3f}")
@@ -56,7 +71,7 @@ def truthful(terms: Terms, owners: int) -> Promise:
 
 def _gains(bids: Floats, terms: Terms) -> Iterator[float]:
     """What each of some lies gains, in micro-units, to owners who stand where a lie is likeliest to pay."""
-    offers = clear(bids, terms)
+    offers = clear(bids, terms, draws=DRAWS)
     winners = np.flatnonzero(offers.q > 0)
     margin = int(winners[-1]) if winners.size else 0
     low, high = terms.bid_range
@@ -68,7 +83,9 @@ def _gains(bids: Floats, terms: Terms) -> Iterator[float]:
         for lie in (low, 0.5 * (low + price), bids[margin] - hair, bids[margin] + hair, 0.5 * (price + high)):
             told = bids.copy()
             told[owner] = min(max(float(lie), low), high)
-            yield SHIPPED.deal(told, owner, terms).utility_micros(price, terms) - honest.utility_micros(price, terms)
+            yield SHIPPED.deal(told, owner, terms, DRAWS).utility_micros(price, terms) - honest.utility_micros(
+                price, terms
+            )
 
 
 def rational(done: Trade) -> Promise:
@@ -106,3 +123,11 @@ def private(done: Trade) -> Promise:
     if true[worst] > offers.epsilon[worst] * (1.0 + 1e-9):
         return Promise("LDP", False, f"epsilon is {true[worst]:.2f} where {offers.epsilon[worst]:.2f} is stated")
     return Promise("LDP", True, f"epsilon at most {offers.epsilon.max():.2f}, whatever is paid")
+
+
+def covering(rounds: Sequence[Trade], truth: float) -> Promise:
+    """How many of the intervals given hold the truth, against the exact binomial bound."""
+    given = [done.answer.interval for done in rounds if done.answer.value is not None]
+    held = sum(holds(interval, truth) for interval in given)
+    kept = not given or upper_bound(held, len(given), FALSE_ALARM) >= PROMISED
+    return Promise("COV", kept, f"the interval held the truth in {held} of {len(given)} rounds")

@@ -159,37 +159,63 @@ def offers_figure(offers: Offers, terms: Terms) -> Figure:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Strip:
-    """One mechanism in the demonstration: its answers, the interval of the first, and its curve q(b)."""
+    """One mechanism in the demonstration: its answers, the interval of the first, and who is heard.
+
+    ``held`` counts the rounds whose interval held the truth, ``broken`` names the promises that were seen broken, and
+    ``heard`` is the chance, at each bid, that an owner is asked and her report is her true value; it is drawn if
+    ``drawn``.
+    """
 
     name: str
     answers: Floats
     interval: tuple[float, float]
     level: float
-    keeps_all: bool
+    held: int
+    broken: tuple[str, ...]
+    drawn: bool
     bids: Floats
-    q: Floats
+    heard: Floats
+
+    @property
+    def look(self) -> tuple[str, str]:
+        """Colour and mark: blue circles kept every promise, orange squares broke one."""
+        return (ORANGE, "s") if self.broken else (BLUE, "o")
 
 
 @_styled
 def demo_figure(strips: Sequence[Strip], *, title: str, truth: float, unit: str) -> Figure:
-    """Answers against the truth on the left, what each mechanism asks of an owner on the right."""
-    figure, (answers, curves) = _blank(12.5, 5.4, 2, gridspec_kw={"width_ratios": (1.5, 1.0)})
+    """Answers against the truth on the left, whom some of the mechanisms hear on the right."""
+    figure, (answers, curves) = _blank(12.5, 5.6, 2, gridspec_kw={"width_ratios": (1.55, 1.0)})
     figure.suptitle(title, x=0.01, ha="left", weight="bold", size=13)
     _draw_answers(answers, strips, truth, unit)
-    _draw_curves(curves, strips)
+    _draw_heard(curves, [strip for strip in strips if strip.drawn])
     return figure
 
 
 def _draw_answers(axes: Axes, strips: Sequence[Strip], truth: float, unit: str) -> None:
-    """A row for each mechanism, the first on top."""
+    """A row for each mechanism, the first on top; beside it how often it was right and what it broke."""
     axes.axvline(truth, color=BLACK, linewidth=1.6, linestyle="--", label=f"truth: {truth:,.6g}")
     for row, strip in enumerate(reversed(strips)):
-        colour = BLUE if strip.keeps_all else ORANGE
-        axes.plot(strip.interval, [row, row], color=colour, linewidth=2.2)
-        axes.plot(strip.answers[1:], np.full(strip.answers.size - 1, row + 0.24), "|", color=colour, alpha=0.55)
-        axes.plot(strip.answers[:1], [row], marker="o" if strip.keeps_all else "s", color=colour, markersize=8)
-    axes.plot([], [], color=BLUE, marker="o", linewidth=2.2, label="kept all four promises")
-    axes.plot([], [], color=ORANGE, marker="s", linewidth=2.2, label="broke one or more")
+        colour, mark = strip.look
+        axes.plot(strip.interval, [row, row], color=colour, linewidth=2.4)
+        axes.plot(strip.answers[1:], np.full(strip.answers.size - 1, row + 0.27), "|", color=colour, alpha=0.55)
+        axes.plot(strip.answers[:1], [row], marker=mark, color=colour, markersize=8)
+        said = f"right {strip.held} of {strip.answers.size}"
+        said += f"\nbroke {' '.join(strip.broken)}" if strip.broken else "\nkept all five"
+        axes.annotate(
+            said,
+            (1.0, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            size=9.0,
+            color=colour,
+            linespacing=1.15,
+            annotation_clip=False,
+        )
+    axes.plot([], [], color=BLUE, marker="o", linewidth=2.4, label="kept all five promises")
+    axes.plot([], [], color=ORANGE, marker="s", linewidth=2.4, label="broke one or more")
     axes.plot([], [], "|", color=GREY, label="answers of further rounds")
     axes.set_yticks(range(len(strips)), [strip.name for strip in reversed(strips)])
     axes.set_ylim(-0.6, len(strips) - 0.3)
@@ -200,20 +226,48 @@ def _draw_answers(axes: Axes, strips: Sequence[Strip], truth: float, unit: str) 
     axes.legend(loc="upper center", bbox_to_anchor=(0.42, -0.16), ncols=2)
 
 
-def _draw_curves(axes: Axes, strips: Sequence[Strip]) -> None:
-    """q by bid, a line each, coloured as the answers are; dashes tell those of a colour apart."""
-    drawn = {True: 0, False: 0}
-    for strip in reversed(strips):
-        order = np.argsort(strip.bids)
-        dashes = _DASHES[drawn[strip.keeps_all] % len(_DASHES)]
-        drawn[strip.keeps_all] += 1
-        colour = BLUE if strip.keeps_all else ORANGE
-        axes.plot(strip.bids[order], strip.q[order], color=colour, linestyle=dashes, linewidth=2.0, label=strip.name)
-    axes.set_ylim(-0.03, 1.03)
-    axes.set_xlabel("bid (money for a unit of epsilon)")
-    axes.set_ylabel("q, the chance that the report is true")
-    axes.set_title("What is asked of an owner")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.42, -0.16), ncols=2, fontsize=9.5, handlelength=3.4)
+_DASHES: tuple[object, ...] = ((0, (1, 1.2)), "--", "-", "-.")
 
 
-_DASHES: list[object] = ["-", "--", ":", "-.", (0, (8, 2, 1, 2, 1, 2)), (0, (12, 3)), (0, (1, 4))]
+def _draw_heard(axes: Axes, strips: Sequence[Strip]) -> None:
+    """The chance to be heard by bid, a line each with its name on it, named in the order of the rows."""
+    for strip, dashes in zip(strips, _DASHES, strict=False):
+        order = np.argsort(strip.bids, kind="stable")
+        bids, heard = strip.bids[order], strip.heard[order]
+        colour, mark = strip.look
+        every = max(1, bids.size // 9)
+        axes.plot(
+            bids, heard, color=colour, linestyle=dashes, linewidth=2.0, marker=mark, markevery=every, markersize=5
+        )
+    axes.set_xlim(0.0, 1.02)
+    axes.set_ylim(-0.03, 1.08)
+    _name_lines(axes, strips)
+    axes.set_xlabel("price she asks (money for a unit of epsilon)")
+    axes.set_ylabel("chance that her report is asked for and true")
+    axes.set_title("Who is heard")
+
+
+def _name_lines(axes: Axes, strips: Sequence[Strip]) -> None:
+    """Each name above its line, where no other line is above it, or else where the next one is farthest."""
+    start = max((float(strip.bids.min()) for strip in strips), default=0.0)
+    grid = np.linspace(start, 0.7, 100)
+    heights = np.array([_curve_at(strip, grid) for strip in strips])
+    for i, strip in enumerate(strips):
+        gaps = np.delete(heights, i, axis=0) - heights[i]
+        room = np.where(gaps > 0, gaps, np.inf).min(axis=0, initial=np.inf)
+        roomiest = np.flatnonzero(room == room.max())
+        at = int(roomiest[roomiest.size // 2])
+        axes.annotate(
+            strip.name,
+            (float(grid[at]), float(heights[i, at])),
+            xytext=(4, 5),
+            textcoords="offset points",
+            color=strip.look[0],
+            weight="bold",
+        )
+
+
+def _curve_at(strip: Strip, grid: Floats) -> Floats:
+    order = np.argsort(strip.bids, kind="stable")
+    heights: Floats = np.interp(grid, strip.bids[order], strip.heard[order])
+    return heights

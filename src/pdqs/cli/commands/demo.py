@@ -1,4 +1,4 @@
-"""pdqs demo: every mechanism on one population, side by side."""
+"""pdqs demo: same money, prices that tell, and who is still right."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Of the bids and of the owners' coins.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Run every mechanism on an embedded population and draw what came out."""
+    """Run every mechanism where owners with the trait ask for more, and draw who is still right."""
     require("rich", "matplotlib")
     import numpy as np
 
+    from pdqs.auditing.price_patterns import DEARER
     from pdqs.cli.output import console_output, json_text
     from pdqs.cli.showcase import MECHANISMS, moral, question_of, showings
     from pdqs.experiments import populations
@@ -57,18 +58,29 @@ def run(
         "source": people.source,
         "question": words,
         "seed": seed,
+        "prices": f"owners {_dearer(query)} ask {DEARER:g} times more (lognormal)",
         "mechanisms": [one.data() for one in shown],
         "notice": sentence,
     }
-    drawn = figures.demo_figure([_strip(one) for one in shown], title=words, truth=truth, unit=unit)
+    drawn = figures.demo_figure(
+        [_strip(one) for one in shown],
+        title=f"Same money, and owners {_dearer(query)} ask {DEARER:g} times more: who is still right?\n{words}",
+        truth=truth,
+        unit=unit,
+    )
     figures.save(drawn, out / "demo.png")
     files.write_text(out / "demo.json", json_text(result))
 
     to.say(f"{people.title}: {words}", style="bold")
+    to.say(f"The truth is {truth:,.0f}. Owners {_dearer(query)} ask {DEARER:g} times more; all have the same money.")
     _table(to, shown)
     to.say(sentence)
     to.wrote(out / "demo.png", out / "demo.json")
     to.finish(result)
+
+
+def _dearer(query: str) -> str:
+    return "with the trait" if query == "count" else "above the median"
 
 
 def _make_folder(path: Path) -> None:
@@ -85,33 +97,32 @@ def _table(to: Output, shown: Sequence[Showing]) -> None:
     for one in shown:
         answer, payments = one.first.answer, one.first.payments
         kept = " ".join(promise.name if promise.kept else "-" * len(promise.name) for promise in one.promises)
-        low, high = answer.interval
-        rows.append(
-            (
-                one.name,
-                f"{answer.value:,.0f}",
-                f"{one.truth:,.0f}",
-                f"{(answer.value - one.truth) / one.truth:+.1%}",
-                f"{low:,.0f} to {high:,.0f}",
-                f"{payments.total_micros / payments.budget_micros:.1%}" if payments.budget_micros else "-",
-                kept,
-            )
-        )
+        told = ("no answer", "-", "-")
+        if answer.value is not None:
+            low, high = answer.interval
+            error = f"{(answer.value - one.truth) / one.truth:+.0%}" if one.truth else "-"
+            told = (f"{answer.value:,.0f}", error, f"{low:,.0f} to {high:,.0f}")
+        spent = f"{payments.total_micros / payments.budget_micros:.0%}" if payments.budget_micros else "-"
+        rows.append((one.name, *told, f"{one.held}/{len(one.rounds)}", spent, kept))
     level = f"{shown[0].first.answer.level:.0%}"
-    to.rows(("mechanism", "answer", "truth", "error", f"{level} interval", "of budget", "promises kept"), rows)
-    to.say("IC no lie gains, IR nobody loses, BF the budget holds, LDP the broker learns no more than stated")
+    to.rows(("mechanism", "answer", "error", f"{level} interval", "held", "budget", "promises kept"), rows)
+    to.say("IC no lie gains, IR nobody loses, BF the budget holds, LDP the broker learns no more than stated,")
+    to.say("COV the interval covers; nobody promises that owners do not send noise, nor that a bid tells nothing")
 
 
 def _strip(one: Showing) -> Strip:
+    from pdqs.cli.showcase import DRAWN
     from pdqs.present.figures import Strip
 
     answer, offers = one.first.answer, one.first.offers
     return Strip(
         name=one.name,
         answers=one.answers,
-        interval=answer.interval,
+        interval=answer.interval or (float("nan"), float("nan")),
         level=answer.level,
-        keeps_all=len(one.kept) == len(one.promises),
+        held=one.held,
+        broken=tuple(promise.name for promise in one.promises if not promise.kept),
+        drawn=one.name in DRAWN,
         bids=offers.bids,
-        q=offers.q,
+        heard=offers.chance * offers.q.max() if offers.by_lottery else offers.q,
     )
