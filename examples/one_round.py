@@ -24,7 +24,7 @@ print(pdqs.plan(terms, owners=2_000), end="\n\n")
 offers = pdqs.clear(prices, terms, draws=rng)
 print(offers, end="\n\n")
 
-# The device of each owner who is asked randomises her answer at the q of her offer. The broker sees reports, never values.
+# The device of each owner who is asked randomises her answer at the q of her offer: the broker sees reports only.
 reports = pdqs.randomise(ill, offers, rng)
 
 # The consumer gets an answer with an interval; owners get their money.
