@@ -10,9 +10,9 @@ import pdqs
 from pdqs.clearing import WAYS
 from pdqs.estimate.answers import READINGS
 from pdqs.estimate.estimators import ESTIMATORS
-from pdqs.model import names
+from pdqs.model import names, questions
 from pdqs.model.errors import TermsError
-from pdqs.model.names import Choice, ClearingName, ContractName, EstimatorName, QueryKind, RuleName
+from pdqs.model.names import Choice, ClearingName, ContractName, EstimatorName, QueryKind, QuestionKind, RuleName
 from pdqs.model.query import BY_KIND, KINDS
 from pdqs.pricing import rules
 from pdqs.privacy.contracts import CONTRACTS
@@ -35,6 +35,12 @@ def test_every_name_has_something_behind_it_and_every_thing_a_name(
     choices: type[Choice], registry: Collection[str]
 ) -> None:
     assert set(registry) == {choice.value for choice in choices}
+
+
+def test_every_question_has_a_name_and_every_name_but_the_one_that_leaves_it_open_a_question() -> None:
+    assert [question.kind for question in questions.KINDS] == [
+        kind for kind in QuestionKind if kind != QuestionKind.AUTO
+    ]
 
 
 def test_every_name_has_words_for_people() -> None:

@@ -28,6 +28,7 @@ from pdqs.model.arrays import Floats
 from pdqs.model.checks import shown, whole
 from pdqs.model.domain import Domain
 from pdqs.model.errors import TermsError
+from pdqs.model.names import QuestionKind
 
 LARGEST_BUCKETED = 2**20
 """Bucket maps multiply two codes, and a browser's numbers hold such products exactly; nobody reads more cells."""
@@ -61,7 +62,7 @@ class Value:
     """
 
     domain: Domain
-    kind: ClassVar[str] = "value"
+    kind: ClassVar[str] = QuestionKind.VALUE.value
 
     def __post_init__(self) -> None:
         _keep_domain(self.domain, self.kind)
@@ -85,7 +86,7 @@ class Level:
 
     domain: Domain
     levels: int
-    kind: ClassVar[str] = "level"
+    kind: ClassVar[str] = QuestionKind.LEVEL.value
 
     def __post_init__(self) -> None:
         _keep_ordered(self.domain, self.kind)
@@ -122,7 +123,7 @@ class Side:
 
     domain: Domain
     code: int
-    kind: ClassVar[str] = "side"
+    kind: ClassVar[str] = QuestionKind.SIDE.value
 
     def __post_init__(self) -> None:
         _keep_ordered(self.domain, self.kind)
@@ -153,7 +154,7 @@ class Bucket:
     domain: Domain
     buckets: int
     seed: int
-    kind: ClassVar[str] = "bucket"
+    kind: ClassVar[str] = QuestionKind.BUCKET.value
 
     def __post_init__(self) -> None:
         _keep_domain(self.domain, self.kind)
