@@ -23,7 +23,7 @@ from pdqs.privacy.contracts import CONTRACTS
 from pdqs.rounds.terms import Terms
 
 RULES = sorted(name for name, rule in NAMED.items() if not isinstance(rule(), Asks))  # lotteries have their own tests
-IN_FULL = Mechanism(name="every market cleared whole", clear=lambda bids, terms, draws: pdqs.clear(bids, terms))
+IN_FULL = Mechanism(name="every market cleared whole", clear=lambda bids, terms, _draws: pdqs.clear(bids, terms))
 owners_bids = st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.25, 0.25, 0.5, 1.0]), min_size=2, max_size=8)
 
 
