@@ -17,6 +17,7 @@ from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError
 from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
 from pdqs.model.question import Question
+from pdqs.planning.comparing import Comparison, compare
 from pdqs.planning.forecasts import Plan, plan
 from pdqs.pricing import rules
 from pdqs.privacy.entropy import SystemEntropy
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "Comparison",
     "Count",
     "Domain",
     "Histogram",
@@ -51,6 +53,7 @@ __all__ = [
     "answer",
     "audit",
     "clear",
+    "compare",
     "plan",
     "presets",
     "priors",

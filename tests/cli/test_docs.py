@@ -38,7 +38,7 @@ def example_files(tmp_path: Path) -> None:
 
 def test_the_page_shows_every_command_of_a_round() -> None:
     words = {command.split()[1] for command, _ in shown_commands()}
-    assert words == {"demo", "plan", "clear", "answer", "trade"}
+    assert words == {"demo", "plan", "clear", "answer", "trade", "compare"}
     assert all(command.startswith("pdqs ") for command, _ in shown_commands())
 
 

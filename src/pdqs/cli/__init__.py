@@ -22,6 +22,7 @@ COMMANDS = {
     "clear": "Turn bids into offers.",
     "answer": "Turn reports and offers into an answer with an interval.",
     "plan": "Say what a budget buys, or what a precision costs.",
+    "compare": "Run several mechanisms on one market, a row each.",
     "audit": "Measure what a mechanism really keeps.",
     "train": "Learn a rule from past bids.",
     "reproduce": "Regenerate the paper's experiments beside the sound mechanisms.",
