@@ -119,7 +119,7 @@ def in_javascript(address: str) -> dict[tuple[str, bool], dict[str, Any]]:
     ]
     script = str(Path(__file__).with_name("run.mjs"))
     ran = subprocess.run(
-        [node, script, str(BROWSER)], input=json.dumps(cases), capture_output=True, text=True, timeout=120, check=False
+        [node, script, str(BROWSER)], input=json.dumps(cases), capture_output=True, text=True, timeout=300, check=False
     )
     assert ran.returncode == 0, ran.stderr
     return dict(zip(runs, json.loads(ran.stdout), strict=True))
