@@ -22,7 +22,7 @@ KINDS = ("binary", "categories", "grid")
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Domain:
     """A finite public domain. Make one with :meth:`binary`, :meth:`categories` or :meth:`grid`.
 
@@ -156,6 +156,16 @@ class Domain:
             except (KeyError, TypeError):
                 raise RowError(row + 1, column, f"{value!r} is not in the domain ({self})") from None
         return codes
+
+    def __repr__(self) -> str:
+        """As it was made; of many categories, the first.
+
+        >>> Domain.grid(14, 61, 1), Domain.categories(["a", "b"]), Domain.binary()
+        (Domain.grid(14, 61, 1), Domain.categories(['a', 'b']), Domain.binary())
+        """
+        if self.kind == "grid":
+            return f"Domain.grid({self.start:g}, {self.start + self.step * (self.size - 1):g}, {self.step:g})"
+        return "Domain.binary()" if self.kind == "binary" else f"Domain.categories([{self}])"
 
     def __str__(self) -> str:
         if self.kind == "binary":

@@ -139,7 +139,7 @@ def _mills_far(above: Floats, start: float) -> Floats:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Fitted:
     """A prior read off past bids, ironed. Make one with :func:`fit`; the bids to be priced must not be among them.
 
@@ -156,6 +156,10 @@ class Fitted:
             raise TermsError(f"a fitted prior needs as many prices as knots, got {prices.size} and {knots.size}")
         if not (np.isfinite([knots, prices]).all() and (np.diff(knots) >= 0).all() and (np.diff(prices) >= 0).all()):
             raise TermsError("a fitted prior's knots and prices must be finite and never fall")
+
+    def __repr__(self) -> str:
+        low, high = self.bid_range
+        return f"Fitted to bids from {low:g} to {high:g}, {len(self.knots)} knots"
 
     @property
     def bid_range(self) -> tuple[float, float]:

@@ -12,14 +12,17 @@ from pdqs.model.checks import made, shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
 from pdqs.present.frames import Cells, Framed
+from pdqs.present.text import Shown
 from pdqs.privacy.entropy import Entropy, OwnEntropy, SeededEntropy
 from pdqs.privacy.randomiser import draw_reports, q_numerators
 from pdqs.rounds.offers import Offers
 
+_MOST_SHOWN = 12
+
 
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Reports(Framed):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reports(Shown, Framed):
     """What came back: a code per owner, and whether it arrived.
 
     ``selected`` says where the coin chose the truth. Only a simulation knows it; it is empty for reports received.
@@ -62,8 +65,16 @@ class Reports(Framed):
         """The same reports with only these arrived."""
         return Reports(codes=self.codes, arrived=self.arrived & arrived, selected=self.selected, domain=self.domain)
 
-    def __repr__(self) -> str:
+    def title(self) -> str:
         return f"Reports: {int(self.arrived.sum()):,} of {len(self):,} arrived ({self.domain})"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """How often each value was reported, of a domain of few values; noise and all."""
+        if self.domain.size > _MOST_SHOWN:
+            return []
+        counts = np.bincount(self.codes[self.arrived], minlength=self.domain.size)
+        labels = self.domain.decode(np.arange(self.domain.size)).tolist()
+        return [(str(label), f"{count:,} reports") for label, count in zip(labels, counts.tolist(), strict=True)]
 
 
 def randomise(values: Column, offers: Offers, rng: np.random.Generator | Entropy) -> Reports:
