@@ -35,3 +35,13 @@ def test_reports_show_how_often_each_value_came() -> None:
     assert repr(reports).splitlines() == ["Reports: 3 of 4 arrived (0 or 1)", "  0  1 reports", "  1  2 reports"]
     assert "<td style='text-align:left'>2 reports</td>" in reports._repr_html_()
     assert repr(pdqs.received([1, 2], Domain.grid(0, 99, 1))) == "Reports: 2 of 2 arrived (0 to 99 by 1)"
+
+
+def test_terms_show_what_a_round_promises() -> None:
+    terms = pdqs.Terms(query=pdqs.Count(), budget=1500, prior=pdqs.priors.Uniform())
+    lines = repr(terms).splitlines()
+    assert lines[0] == "Terms: count for 1,500"
+    assert lines[3].split() == ["rule", "lottery"]
+    assert lines[-1].split(maxsplit=1) == ["prior", "Uniform(low=0.0, high=1.0)"]
+    assert "<table>" in terms._repr_html_()
+    assert "prior" not in repr(pdqs.Terms(query=pdqs.Count(), budget=1500))

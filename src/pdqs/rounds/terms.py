@@ -19,6 +19,7 @@ from pdqs.model.names import ClearingName, ContractName, EstimatorName, RuleName
 from pdqs.model.priors import FromPastBids, Prior, Uniform
 from pdqs.model.query import KINDS, Query
 from pdqs.model.question import Question
+from pdqs.present.text import Shown
 from pdqs.pricing import rules
 from pdqs.pricing.rules import Rule, Setting
 from pdqs.privacy.contracts import Contract, contract_named
@@ -34,8 +35,8 @@ LEAST_Q = 2.0**-16
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
-class Terms:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Terms(Shown):
     """The terms of one round of private data trading.
 
     The defaults are the honest ones: a lottery, whose interval holds whatever prices say about answers.
@@ -134,6 +135,25 @@ class Terms:
             raise TermsError(
                 f"the prior was fitted to bids from {low:g} to {high:g}, not to the bid range {ours:g} to {top:g}"
             )
+
+    def title(self) -> str:
+        return f"Terms: {self.query.kind} for {self.budget:,.10g}"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a round promises, in words."""
+        low, high = self.bid_range
+        return [
+            ("values", str(self.question.domain)),
+            ("bids", f"{low:g} to {high:g}"),
+            ("rule", self.rule_name),
+            ("clearing", self.clearing),
+            ("contract", self.contract),
+            ("epsilon", f"at most {self.epsilon_max:g}"),
+            ("estimator", self.estimator),
+            *([("prior", repr(self.prior))] if self.prior is not None else []),
+            *([("scale", f"{self.scale:g}")] if self.scale is not None else []),
+            *([("priced as", "binary")] if self.priced_as_binary else []),
+        ]
 
     @property
     def question(self) -> Question:
