@@ -55,7 +55,7 @@ def test_a_dear_few_are_covered_and_the_interval_is_narrower_than_the_full_rule(
         full_widths.append(high[1] - low[1])
     assert np.mean(kept) >= 0.90
     assert np.mean(bare) < 0.90
-    assert np.mean(widths) < 0.99 * np.mean(full_widths)
+    assert np.mean(widths) < np.mean(full_widths)  # where the dear were heard of at all, the two are one
     assert (np.array(widths) <= np.array(full_widths) + 1e-12).all()
 
 

@@ -87,3 +87,22 @@ def test_a_market_of_equal_bids_is_one_stratum(price: float) -> None:
 
 def test_a_bound_belongs_to_the_dearer_stratum() -> None:
     assert Strata(np.array([0.5]), 1.0).of(np.array([0.5]), np.array([1.0])).tolist() == [1]
+
+
+def test_the_dear_beyond_a_jump_from_whom_few_were_heard_are_set_aside() -> None:
+    bids = np.array([0.1] * 40 + [0.9] * 20)
+    chances = np.array([0.5] * 40 + [0.1] * 20)
+    heard = np.arange(60) % 2 == 0
+    heard[40:] = np.arange(20) < 2
+    strata = cut(summarise_prices(bids, chances, heard))
+    assert strata.trimmed
+    assert strata.of(np.array([0.1, 0.9]), np.array([0.5, 0.1])).tolist() == [0, GAP]
+
+
+def test_the_dear_beyond_a_jump_from_whom_enough_were_heard_are_a_stratum() -> None:
+    bids = np.array([0.1] * 40 + [0.9] * 20)
+    chances = np.array([0.5] * 40 + [0.1] * 20)
+    heard = np.ones(60, dtype=bool)
+    strata = cut(summarise_prices(bids, chances, heard))
+    assert not strata.trimmed
+    assert strata.of(np.array([0.1, 0.9]), np.array([0.5, 0.1])).tolist() == [0, 1]

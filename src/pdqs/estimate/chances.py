@@ -132,7 +132,8 @@ def tally_chances(
         tilted=_summed(w * w * lift, rows, (size, 1)),
         steep=_summed((w * lift) ** 2, rows, (size, 1)),
         dearer=int(np.count_nonzero(dearer)),
-        dearer_chances=int(np.floor(chances[dearer] * 2.0**32).astype(np.int64).sum()),
+        # Where some of the dear were heard and set aside, there is no luck of hearing none to reckon with.
+        dearer_chances=0 if strata.trimmed else int(np.floor(chances[dearer] * 2.0**32).astype(np.int64).sum()),
         unreachable=int(np.count_nonzero(no_chance)),
         least_q=float(q[told].min(initial=1.0)),
     )

@@ -60,7 +60,7 @@ def _gap(evidence: Evidence) -> list[str]:
         )
     if tally.dearer:
         found.append(
-            f"{tally.dearer:,} of {tally.everyone:,} owners ask more than anyone who reported:"
+            f"{tally.dearer:,} of {tally.everyone:,} owners ask so much that too few or none of them reported:"
             " the interval allows for whatever they would say"
         )
     return found

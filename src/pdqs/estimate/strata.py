@@ -22,6 +22,7 @@ LEAST_CHANCE = 2.0**-20
 CHANCE_A_STRATUM = 30
 MOST_STRATA = 10
 LEAST_REPORTS = 5
+JUMP = 2.0
 GAP = -1
 """The stratum number of owners whom no report can speak for."""
 
@@ -107,11 +108,13 @@ def _sums(values: Integers, at: Integers, size: int) -> Integers:
 class Strata:
     """Where one stratum ends and the next begins: stratum h holds the bids in [bounds[h-1], bounds[h]).
 
-    Owners dearer than ``dearest`` reported, or whose chance is below 2^-20, are in no stratum: nothing speaks for them.
+    Owners dearer than ``dearest``, or whose chance is below 2^-20, are in no stratum: nothing speaks for them.
+    ``trimmed`` says that a few of the dearer did report, too few to go by.
     """
 
     bounds: Floats
     dearest: float
+    trimmed: bool = False
 
     def __len__(self) -> int:
         return int(self.bounds.size) + 1
@@ -129,18 +132,52 @@ class Strata:
 def cut(summary: PriceSummary) -> Strata:
     """H strata with equal sums of chance, H = clip(sum of chances // 30, 1, 10), fewer until each has 5 reports.
 
-    Owners of one price stay together. Prices above the dearest report are left out before cutting.
+    Owners of one price stay together. Prices above the dearest report are left out before cutting, and so are those
+    beyond a jump from which fewer than 5 reported. A jump is where the chance falls to half or less from one price to
+    the next: the dear beyond it would be a few heavy reports among many light ones, and if they also differ, one of
+    them would stand for all with no variance to show for it. With 5 reports they are a stratum of their own.
     """
     within = summary.prices <= summary.dearest
-    words, reports = summary.chances[within], summary.reports[within]
+    jumps = _jumps(summary, within)
+    reports = np.where(within, summary.reports, 0)
+    beyond = np.cumsum(reports[::-1])[::-1]  # reports at a price or dearer
+    few = jumps[beyond[jumps] < LEAST_REPORTS]
+    trimmed = bool(few.size) and int(reports[: few[0]].sum()) >= LEAST_REPORTS
+    if trimmed:
+        within &= np.arange(within.size) < few[0]
+    bounds: list[float] = []
+    for bound in (*summary.prices[jumps].tolist(), *_equal_parts(summary, within).tolist()):
+        if bound not in bounds and _well_heard(summary, within, [*bounds, bound]):
+            bounds.append(bound)
+    dearest = float(summary.prices[within][-1]) if trimmed else summary.dearest
+    return Strata(np.array(sorted(bounds)), dearest, trimmed)
+
+
+def _jumps(summary: PriceSummary, within: Booleans) -> Integers:
+    """Places of the prices whose chance is at most half of the next cheaper one's."""
+    chances = summary.chances / np.maximum(summary.owners, 1)
+    falls = np.flatnonzero(chances[1:] * JUMP <= chances[:-1]) + 1
+    return falls[within[falls]]
+
+
+def _well_heard(summary: PriceSummary, within: Booleans, bounds: list[float]) -> bool:
+    """Whether every stratum between these bounds has at least 5 reports."""
+    number = np.searchsorted(np.sort(bounds), summary.prices[within], side="right")
+    counts = _sums(summary.reports[within], number, len(bounds) + 1)
+    return bool(counts.min() >= LEAST_REPORTS)
+
+
+def _equal_parts(summary: PriceSummary, within: Booleans) -> Floats:
+    """Bounds of the most strata with equal sums of chance that are all well heard."""
+    words = summary.chances[within]
     total = int(words.sum())
     wanted = min(max(total // (CHANCE_A_STRATUM << 32), 1), MOST_STRATA)
     for strata in range(wanted, 1, -1):
         last = _ends(words, total, strata)
-        counts = np.diff(np.cumsum(reports)[last], prepend=0)
-        if last.size == strata and counts.min() >= LEAST_REPORTS:
-            return Strata(summary.prices[within][last[:-1] + 1], summary.dearest)
-    return Strata(np.empty(0), summary.dearest)
+        bounds = summary.prices[within][last[:-1] + 1]
+        if last.size == strata and _well_heard(summary, within, bounds.tolist()):
+            return bounds
+    return np.empty(0)
 
 
 def _ends(words: Integers, total: int, strata: int) -> Integers:
