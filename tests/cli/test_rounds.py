@@ -242,3 +242,28 @@ def test_a_trade_reads_each_bid_and_each_value_once(
     monkeypatch.setattr(Domain, "encode", counted_encode)
     assert pdqs_command("trade", *SOUND, "market.csv", "--budget", 1).code == 0
     assert read == ["bid", "value"]
+
+
+def test_no_command_writes_over_what_it_reads(pdqs_command: Pdqs, market: Path) -> None:
+    before = market.read_bytes()
+    for word in ("clear", "trade"):
+        ended = pdqs_command(word, market, "--budget", 100, "--out", market)
+        assert ended.code == 2
+        assert "read by this very command" in ended.err
+    assert market.read_bytes() == before
+
+
+def test_offers_of_a_lottery_without_their_chances_are_refused(pdqs_command: Pdqs, market: Path) -> None:
+    assert pdqs_command("clear", market, "--budget", 12, "--out", "offers.csv").code == 0
+    columns = columns_of(Path("offers.csv"))
+    files.write_table(Path("bare.csv"), {name: columns[name] for name in ("owner", "bid", "q", "epsilon", "payment")})
+    files.write_table(Path("reports.csv"), {"owner": columns["owner"], "report": [""] * len(columns["owner"])})
+    ended = pdqs_command("answer", "bare.csv", "reports.csv")
+    assert ended.code == 2
+    assert "needs the columns 'chance' and 'draw'" in ended.err
+
+
+def test_settling_offers_under_a_smaller_budget_is_said_in_a_sentence() -> None:
+    done = pdqs.trade([1] * 30 + [0] * 30, [i / 60 for i in range(60)], terms_of(12.0), np.random.default_rng(1))
+    with pytest.raises(pdqs.PdqsError, match=r"more than these terms' budget of 1\.00"):
+        pdqs.settle(done.offers, done.reports, terms_of(1.0))

@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.auditing.kinks import kinks
+from pdqs.auditing.bends import kinks
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Mechanism, only
 from pdqs.auditing.scripted_draws import both_coins, unbounded

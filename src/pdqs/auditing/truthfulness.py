@@ -17,7 +17,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.auditing.kinks import kinks, posted_price
+from pdqs.auditing.bends import kinks, posted_price
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Deal, Mechanism
 from pdqs.model.arrays import Floats, Integers

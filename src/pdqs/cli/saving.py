@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def check_targets(out: Path | None = None, picture: Path | None = None) -> None:
-    """Refuse a file whose kind is unknown or whose folder is not there."""
+def check_targets(out: Path | None = None, picture: Path | None = None, *, inputs: Sequence[str] = ()) -> None:
+    """Refuse a file whose kind is unknown, whose folder is not there, or which is one of the ``inputs``."""
     for path, kinds in ((out, files.KINDS), (picture, figures.KINDS)):
         if path is not None:
+            if any(path.resolve() == Path(given).resolve() for given in inputs):
+                raise FileError(f"cannot write {path}: it is read by this very command; name another file")
             files.refuse_unknown_kind(path, kinds)
             if not path.parent.is_dir():
                 raise FileError(f"cannot write {path}: there is no folder {path.parent}")

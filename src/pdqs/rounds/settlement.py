@@ -82,6 +82,9 @@ def settle(offers: Offers, reports: Reports, terms: Terms) -> Payments:
     True
     """
     refuse_strangers(reports, offers, terms, TermsError)
+    if terms.keeps_budget and offers.spent_micros > terms.budget_micros:
+        promised, budget = short_money(offers.spent_micros), short_money(terms.budget_micros)
+        raise TermsError(f"the offers promise {promised}, more than these terms' budget of {budget}")
     if terms.contract_terms.hides_coin:
         micros = np.where(reports.arrived, offers.payment_micros, 0)
     else:

@@ -34,15 +34,22 @@ def run(
     import pdqs
     from pdqs.cli.output import console_output, terms_data
     from pdqs.cli.saving import check_targets, save
+    from pdqs.model.errors import InputError
+    from pdqs.pricing.rules.lottery import Asks
     from pdqs.tables import files, round_files
 
     if streamed(offers, cluster, out) or streamed(reports, cluster, out):
         answer_stream(offers, reports, options, out, cluster, level, as_json)
         return
-    check_targets(out)
+    check_targets(out, inputs=(offers, reports))
     domain = options.terms(budget=0.0).question.domain
     owners, offered = round_files.read_offers(Path(offers), domain)
     terms = options.terms(budget=offered.spent)
+    if isinstance(terms.bound_rule, Asks) and not (offered.by_lottery or offered.draw.any()):
+        raise InputError(
+            f"{offers}: rule {terms.rule_name} needs the columns 'chance' and 'draw' that 'pdqs clear' writes;"
+            " name the rule that made these offers with --rule or --preset"
+        )
     arrived = round_files.read_reports(Path(reports), owners, domain)
     answer = pdqs.answer(arrived, offered, terms, level=level)
     if out is not None:

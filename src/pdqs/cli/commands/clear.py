@@ -41,7 +41,7 @@ def run(
     if streamed(bids, cluster, out):
         clear_stream(bids, options.terms(), seed, out, picture, cluster, level, as_json)
         return
-    check_targets(out, picture)
+    check_targets(out, picture, inputs=(bids,))
     terms = options.terms()
     table = files.read_table(Path(bids), ("owner", "bid"), optional=("value",))
     owners = [str(owner) for owner in table.columns["owner"]]

@@ -46,7 +46,7 @@ def run(
     if streamed(market, cluster, out):
         trade_stream(market, options.terms(), seed, out, picture, cluster, level, as_json)
         return
-    check_targets(out, picture)
+    check_targets(out, picture, inputs=(market,))
     terms = options.terms()
     table = files.read_table(Path(market), ("owner", "bid", "value"))
     values = table.values(terms.question.domain)
