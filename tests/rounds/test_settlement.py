@@ -64,5 +64,5 @@ def test_a_mechanism_that_keeps_the_budget_never_settles_beyond_it() -> None:
     terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
     offers = pdqs.clear([0.1, 0.2], terms)
     dear = replace(offers, payment_micros=np.full(2, 600_000))
-    with pytest.raises(TermsError, match="the offers promise 1.20, more than these terms' budget of 1.00"):
+    with pytest.raises(TermsError, match=r"the offers promise 1\.20, more than these terms' budget of 1\.00"):
         pdqs.settle(dear, pdqs.received([1, 0], pdqs.Domain.binary()), terms)
