@@ -159,9 +159,8 @@ def test_the_disagreement_is_standard_normal_without_correlation_and_large_with_
 
 
 def test_unbiased_refuses_a_market_where_someone_was_not_asked() -> None:
-    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0, estimator="unbiased")
-    bids = np.linspace(0.1, 0.9, 20)
-    offers = pdqs.clear(bids, terms)
-    reports = pdqs.randomise(np.ones(20), offers, np.random.default_rng(0))
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=50.0, estimator="unbiased")
+    offers = pdqs.clear(np.linspace(0.1, 0.9, 500), terms)
+    reports = pdqs.randomise(np.ones(500), offers, np.random.default_rng(0))
     with pytest.raises(EstimateError, match=r"needs q > 0 for every owner.*use rule 'lottery'"):
         pdqs.answer(reports, offers, terms)

@@ -233,7 +233,7 @@ def test_a_budget_that_buys_nothing_still_ends_well(town: Town) -> None:
     assert (found.state, found.offers, found.forecast_half_width) == ("reporting", 0, None)
     assert round_steps.advance_due(town.market) == [found.round_id]
     assert town.balance(town.consumer) == 100_000_000
-    assert any("too little" in warning for warning in _answer(town, found).warnings)
+    assert any("no answer: no report came" in warning for warning in _answer(town, found).warnings)
 
 
 def test_settling_waits_for_reports_that_may_still_come(town: Town) -> None:
