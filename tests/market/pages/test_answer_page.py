@@ -1,0 +1,79 @@
+"""The consumer's answer, in a real browser, when enough owners reported."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pdqs.market import reads, round_steps
+from pdqs.protocol.device_messages import Bid, Report
+from pdqs.protocol.market_messages import QueryMessage, Round, RoundPlan, User
+
+from .site import Site, Visitor
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+OWNERS = 40
+PLAN = RoundPlan(
+    query=QueryMessage(kind="count", text="Do you like tea?"),
+    attribute="tea",
+    budget_micros=60_000_000,
+    epsilon_max=4.0,
+    bid_seconds=3600,
+)
+
+
+def wait_for(site: Site, consumer: User, round_id: str, state: str) -> Round:
+    """The round, once the market's own clock has brought it to this state."""
+    for _ in range(200):
+        found = reads.round_by_id(site.market, consumer, round_id)
+        if found.state == state:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"the round is still {found.state}")
+
+
+@pytest.fixture(scope="module")
+def answered(site: Site, browser: Browser) -> Visitor:
+    """A round of forty owners, bids and reports made by hand, and its consumer at her page."""
+    consumer, code = site.invite("consumer", "Tea Board")
+    site.deposit(consumer, 100_000_000)
+    drafted = round_steps.draft_round(site.market, consumer, PLAN, "key-tea-round")
+    opened = round_steps.open_round(site.market, consumer, drafted.round_id)
+    assert opened.terms_hash is not None
+    owners = [site.invite("owner", f"Drinker {i}")[0] for i in range(OWNERS)]
+    for i, owner in enumerate(owners):
+        bid = Bid(terms_hash=opened.terms_hash, bid_micros=100_000 + 15_000 * i)
+        round_steps.place_bid(site.market, owner, opened.round_id, bid)
+    site.clock.skip(3601)
+    wait_for(site, consumer, opened.round_id, "reporting")
+    for i, owner in enumerate(owners):
+        if reads.offer(site.market, owner, opened.round_id).q_numerator > 0:
+            report = Report(terms_hash=opened.terms_hash, code=i % 2)
+            round_steps.submit_report(site.market, owner, opened.round_id, report)
+    wait_for(site, consumer, opened.round_id, "settled")
+    visitor = Visitor(browser, site)
+    visitor.enter(code)
+    visitor.go(f"/consumer/rounds/{opened.round_id}")
+    return visitor
+
+
+def test_the_answer_appears_with_its_interval(answered: Visitor) -> None:
+    answered.shoot("market-answer")
+    text = answered.page.locator("main").inner_text()
+    assert re.search(rf"\d+\s+of the {OWNERS} owners who bid would say yes", text)
+    assert re.search(r"Between [\d.]+ and [\d.]+", text)
+    assert not answered.complaints
+
+
+def test_the_answer_can_be_downloaded_and_is_the_one_shown(answered: Visitor) -> None:
+    with answered.page.expect_download() as started:
+        answered.page.get_by_role("link", name="Download JSON").click()
+    answer = json.loads(started.value.path().read_text(encoding="utf-8"))
+    assert answered.page.locator(".answer .big-figure .value").inner_text() == f"{answer['values'][0]:,.0f}"
+    assert answer["owners"] == OWNERS
