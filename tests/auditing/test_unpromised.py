@@ -49,8 +49,8 @@ def test_liars_move_a_weighted_count_by_what_their_weights_allow(rng: np.random.
 
 
 def test_with_the_unbiased_estimate_the_least_bought_pull_the_hardest(rng: np.random.Generator) -> None:
-    terms = pdqs.presets.robust(query=pdqs.Count(), budget=5.0)
-    found = examine_poisoning(SHIPPED, terms, MARKET, 60, rng)
+    terms = pdqs.presets.robust(query=pdqs.Count(), budget=40.0)
+    found = examine_poisoning(SHIPPED, terms, evenly_spread(terms, 50, 40.0), 60, rng)
     assert {each.attack for each in found} <= {"the least bought lie", "liars bid highest"}
 
 

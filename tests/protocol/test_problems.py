@@ -23,7 +23,7 @@ def test_every_problem_type_is_used_and_none_is_a_loose_string() -> None:
     by_http = {"BAD_REQUEST", "NOT_FOUND", "METHOD_NOT_ALLOWED", "OTHER"}  # read from a word, never written
     assert used | by_http == set(ProblemType.__members__)
     loose = re.compile(
-        r"(?:Market|Unauthorized|Forbidden|NotFound|Conflict|Unprocessable|TooManyRequests)Error\(\s*f?[\"']"
+        r"\b(?:Market|Unauthorized|Forbidden|NotFound|Conflict|Unprocessable|TooManyRequests)Error\(\s*f?[\"']"
     )
     assert [path.name for path, text in texts.items() if loose.search(text)] == []
 

@@ -61,7 +61,7 @@ def claims(terms: Terms) -> Claims:
     that it covers (COV): it does not say "if prices tell nothing", so it is judged where they do.
 
     >>> import pdqs
-    >>> claims(pdqs.Terms(query=pdqs.Count(), budget=1.0, clearing="open")).budget_ex_ante
+    >>> claims(pdqs.Terms(query=pdqs.Count(), budget=1.0, rule="linear", clearing="open")).budget_ex_ante
     False
     """
     as_printed = not terms.contract_terms.hides_coin and terms.priced_as_binary

@@ -98,7 +98,7 @@ def weighted_scores(statistic: Functional, bands: Bands, owners: int, reach: flo
     finite: p(1-p)/n is taken off, n = ``owners``.
     """
     x = statistic.centre
-    information = sum(band.power(2) for band in bands.values())
+    information = sum(bands[b].power(2) for b in sorted(bands))  # floats add up alike in one order only
     if not information:
         return Scored(x.copy(), np.zeros_like(x), np.ones_like(x))
     plain, _ = _combined(statistic, bands, owners, {b: np.ones_like(x) for b in bands})
