@@ -7,11 +7,16 @@ any bid; it says nothing of any value.
 The source is a seed, or for want of one the hash of the round's terms: word w of an owner is then a function of the
 source, her number and w alone, whatever the order of rows. It is kept apart from the coins of
 :mod:`pdqs.privacy.owner_entropy` by a key of its own: a coin that is also the draw would tell the value.
+
+In a market the source is a seed of the market and a nonce of the consumer, both committed to before anyone bids and
+told after the bids are closed (:func:`committed_words`). The bids themselves are no part of it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,6 +53,25 @@ def words_of_owners(numbers: Numbers, key: int, word: int) -> Words:
     """
     block, place = divmod(word, 4)
     words: Words = philox_words(numbers, block, key)[place]
+    return words
+
+
+def committed_words(seed: bytes, nonce: bytes, names: Sequence[bytes], word: int) -> Words:
+    """Word ``word`` of each owner of a market, by the 32 bytes that name her in the round.
+
+    With H_c = HMAC-SHA-256(seed, "pdqs draws 1\\n" nonce name c), c a counter of 4 bytes, it is the (word mod 8)-th of
+    the eight 32-bit words of H_(word div 8); numbers are written with the highest byte first.
+
+    >>> committed_words(bytes(32), bytes(32), [bytes(32)], 0).tolist()
+    [1263431397]
+    """
+    block, place = divmod(word, 8)
+    start = hmac.new(seed, b"pdqs draws 1\n" + nonce, "sha256")
+    words = np.empty(len(names), dtype=np.uint32)
+    for row, name in enumerate(names):
+        own = start.copy()
+        own.update(name + block.to_bytes(4, "big"))
+        words[row] = int.from_bytes(own.digest()[4 * place : 4 * place + 4], "big")
     return words
 
 
