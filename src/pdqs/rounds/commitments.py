@@ -1,8 +1,8 @@
 """What a round commits itself to before anyone knows the draws, as bytes that everyone can recompute.
 
-The frozen terms name ``SHA-256("pdqs seed 1\\n" seed)`` of the market's seed and ``SHA-256("pdqs nonce 1\\n" nonce)``
-of the consumer's nonce, 32 bytes each. When bids close, the root (:mod:`pdqs.rounds.merkle`) over all bids is published,
-in the order of pseudonyms; only then are seed and nonce told, and with them every draw
+The frozen terms name ``SHA-256("pdqs seed 1\\n" seed)`` of the market's seed and the same with ``nonce`` of the
+consumer's nonce, 32 bytes each. When bids close, the root (:mod:`pdqs.rounds.merkle`) over all bids is published, in
+the order of pseudonyms; only then are seed and nonce told, and with them every draw
 (:func:`pdqs.privacy.draws.committed_words`).
 
 An owner's pseudonym in a round is ``SHA-256("pdqs pseudonym 1\\n" round "\\n" owner)``. It is settled by ids that
