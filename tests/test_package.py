@@ -53,6 +53,28 @@ def test_importing_pdqs_loads_nothing_heavy() -> None:
     assert not {"scipy.optimize", "scipy.special", "scipy.stats"} & loaded  # slow to load, wanted by few
 
 
+def test_importing_pdqs_or_asking_for_help_does_not_even_load_numpy() -> None:
+    assert "numpy" not in modules_after("import pdqs")
+    assert "numpy" not in modules_after(
+        "import os, sys\nsys.stdout = open(os.devnull, 'w')\nimport pdqs.cli\n"
+        "pdqs.cli.main(['--help'])\nsys.stdout = sys.__stdout__"
+    )
+    assert "numpy" in modules_after("import pdqs\npdqs.Terms"), "the probe sees what is loaded"
+
+
+def test_every_public_name_is_found_and_is_listed() -> None:
+    for name in pdqs.__all__:
+        assert getattr(pdqs, name) is not None
+        assert name in dir(pdqs)
+    assert not hasattr(pdqs, "sell")
+
+
+def test_trade_is_the_function_even_after_its_module_was_imported() -> None:
+    code = "import pdqs.trade, pdqs\nassert pdqs.trade.__name__ == 'trade' and callable(pdqs.trade)\n"
+    code += "from pdqs.trade import Trade\nassert pdqs.Trade is Trade"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_asking_for_help_loads_nothing_heavy() -> None:
     loaded = modules_after(
         "import pdqs.cli, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): pdqs.cli.main(['--help'])"
