@@ -31,45 +31,56 @@ class InclusionProof:
     path: tuple[bytes, ...]
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MerkleTree:
+    """A tree that is kept, so that many proofs cost little. Make one with :func:`merkle_tree`."""
+
+    levels: tuple[tuple[bytes, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.levels[0])
+
+    @property
+    def root(self) -> bytes:
+        """The one hash that stands for the list."""
+        return self.levels[-1][0] if self.levels[0] else EMPTY_ROOT
+
+    def proof(self, place: int) -> InclusionProof:
+        """The proof that the entry at a place is in the list."""
+        ensure(0 <= place < len(self), "there is no such place in the list")
+        beside = [(place >> height) ^ 1 for height in range(len(self.levels) - 1)]
+        path = tuple(level[at] for at, level in zip(beside, self.levels, strict=False) if at < len(level))
+        return InclusionProof(place=place, leaves=len(self), path=path)
+
+
 def leaf_hash(data: bytes) -> bytes:
     """What stands for one entry of the list."""
     return hashlib.sha256(_LEAF + data).digest()
 
 
-def merkle_root(leaves: Sequence[bytes]) -> bytes:
-    """The root over entries (not yet hashed), in the order given.
+def merkle_tree(entries: Sequence[bytes]) -> MerkleTree:
+    """The tree over entries (not yet hashed), in the order given.
 
-    >>> merkle_root([b"a"]) == leaf_hash(b"a")
+    >>> merkle_tree([b"a"]).root == leaf_hash(b"a")
     True
-    >>> merkle_root([b"a", b"b", b"c"]) == merkle_root([b"a", b"b", b"c", b"c"])
+    >>> merkle_tree([b"a", b"b", b"c"]).root == merkle_tree([b"a", b"b", b"c", b"c"]).root
     False
     """
-    return _levels(leaves)[-1][0] if leaves else EMPTY_ROOT
-
-
-def inclusion_proof(leaves: Sequence[bytes], place: int) -> InclusionProof:
-    """The proof that the entry at a place is in the list.
-
-    >>> entries = [b"a", b"b", b"c"]
-    >>> is_included(b"c", inclusion_proof(entries, 2), merkle_root(entries))
-    True
-    """
-    return inclusion_proofs(leaves, [place])[0]
-
-
-def inclusion_proofs(leaves: Sequence[bytes], places: Sequence[int]) -> list[InclusionProof]:
-    """The proofs of many entries, from one tree."""
-    ensure(all(0 <= place < len(leaves) for place in places), "there is no such place in the list")
-    levels = _levels(leaves) if leaves else []
-    return [InclusionProof(place=place, leaves=len(leaves), path=_way_up(levels, place)) for place in places]
+    levels = [tuple(leaf_hash(data) for data in entries)]
+    while len(levels[-1]) > 1:
+        below = levels[-1]
+        pairs = tuple(_node(below[i], below[i + 1]) for i in range(0, len(below) - 1, 2))
+        levels.append(pairs + below[len(below) - len(below) % 2 :])
+    return MerkleTree(tuple(levels))
 
 
 def is_included(data: bytes, proof: InclusionProof, root: bytes) -> bool:
     """Whether the proof shows that this entry is in the list with this root.
 
-    >>> entries = [b"a", b"b", b"c"]
-    >>> is_included(b"b", inclusion_proof(entries, 2), merkle_root(entries))
-    False
+    >>> tree = merkle_tree([b"a", b"b", b"c"])
+    >>> is_included(b"c", tree.proof(2), tree.root), is_included(b"b", tree.proof(2), tree.root)
+    (True, False)
     """
     place, width, path = proof.place, proof.leaves, list(proof.path)
     if not 0 <= place < width:
@@ -87,19 +98,3 @@ def is_included(data: bytes, proof: InclusionProof, root: bytes) -> bool:
 
 def _node(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(_NODE + left + right).digest()
-
-
-def _levels(leaves: Sequence[bytes]) -> list[list[bytes]]:
-    """Every level of the tree, from the leaves to the root."""
-    levels = [[leaf_hash(data) for data in leaves]]
-    while len(levels[-1]) > 1:
-        below = levels[-1]
-        pairs = [_node(below[i], below[i + 1]) for i in range(0, len(below) - 1, 2)]
-        levels.append(pairs + below[len(below) - len(below) % 2 :])
-    return levels
-
-
-def _way_up(levels: Sequence[Sequence[bytes]], place: int) -> tuple[bytes, ...]:
-    return tuple(
-        level[(place >> height) ^ 1] for height, level in enumerate(levels[:-1]) if (place >> height) ^ 1 < len(level)
-    )
