@@ -91,23 +91,30 @@ class TermsOptions:
         return "honest" if drawn and kept else "sound"
 
 
-def with_terms(run: Callable[..., None]) -> Callable[..., None]:
-    """A command whose ``options: TermsOptions`` are spelled out on the command line, one option for each field."""
-    hints = get_type_hints(TermsOptions, include_extras=True)
-    own = [p for p in inspect.signature(run, eval_str=True).parameters.values() if p.name != "options"]
-    spelled = [
-        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
-        for f in dataclasses.fields(TermsOptions)
-    ]
+def with_options(run: Callable[..., None]) -> Callable[..., None]:
+    """A command whose dataclasses of options are spelled out on the command line, one option for each field."""
+    own = list(inspect.signature(run, eval_str=True).parameters.values())
+    groups = {p.name: p.annotation for p in own if dataclasses.is_dataclass(p.annotation)}
+    spelled = {name: _options_of(group) for name, group in groups.items()}
 
     def spelled_out(**given: Any) -> None:
-        options = TermsOptions(**{p.name: given.pop(p.name) for p in spelled})
-        run(options=options, **given)
+        made = {name: group(**{p.name: given.pop(p.name) for p in spelled[name]}) for name, group in groups.items()}
+        run(**made, **given)
 
-    parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *spelled]
+    alone = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own if p.name not in groups]
+    parameters = [*alone, *(p for options in spelled.values() for p in options)]
     spelled_out.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # a function takes attributes
     spelled_out.__annotations__ = {p.name: p.annotation for p in parameters}
     return spelled_out
+
+
+def _options_of(group: type[Any]) -> list[inspect.Parameter]:
+    """Each field of a dataclass as an option with its own help and default."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in dataclasses.fields(group)
+    ]
 
 
 def _preset(name: str) -> Callable[..., Terms]:

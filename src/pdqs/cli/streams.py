@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
+from pdqs.cli.shared_options import Json, Level, Picture
 from pdqs.model.errors import FileError, MissingExtraError
 from pdqs.rounds.terms import Terms
 
@@ -54,66 +56,61 @@ def running(cluster: str | None) -> Iterator[Run]:
             yield Run(engine=engine, progress=Meter())
 
 
-def folder_of(out: Path | None, picture: Path | None = None) -> Path:
-    """Where the parts go. A stream has no picture: no row of it is kept to be drawn."""
-    if picture is not None:
-        raise FileError(f"cannot draw {picture}: a stream keeps no rows to draw; leave --picture out")
+def folder_of(out: Path | None) -> Path:
+    """Where the parts go."""
     if out is None or out.suffix:
         raise FileError("a stream is written as a folder of Parquet files: give --out with the name of a folder")
     return out
 
 
-def clear_stream(
-    bids: str,
-    terms: Terms,
-    seed: int | None,
-    out: Path | None,
-    picture: Path | None,
-    cluster: str | None,
-    level: float,
-    as_json: bool,
-) -> None:
-    """pdqs clear over a stream."""
-    from pdqs.cli.output import console_output, terms_data
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundOptions:
+    """How a round is run and shown, whatever its terms: in memory, or as a stream."""
 
-    folder = folder_of(out, picture)
-    with running(cluster) as run:
-        totals = run.clear(bids, terms, folder, draws=seed)
-    to = console_output(as_json)
-    to.show(totals)
-    to.wrote(folder)
-    to.finish({**terms_data(terms), **_totals_data(totals, level)})
+    picture: Picture = None
+    level: Level = 0.95
+    cluster: Cluster = None
+    as_json: Json = False
 
+    def clear_stream(self, bids: str, terms: Terms, seed: int | None, out: Path | None) -> None:
+        """pdqs clear over a stream."""
+        from pdqs.cli.output import console_output, terms_data
 
-def trade_stream(
-    market: str,
-    terms: Terms,
-    seed: int,
-    out: Path | None,
-    picture: Path | None,
-    cluster: str | None,
-    level: float,
-    as_json: bool,
-) -> None:
-    """pdqs trade over a stream."""
-    from pdqs.cli.output import console_output, terms_data
+        folder = self._folder(out)
+        with running(self.cluster) as run:
+            totals = run.clear(bids, terms, folder, draws=seed)
+        to = console_output(self.as_json)
+        to.show(totals)
+        to.wrote(folder)
+        to.finish({**terms_data(terms), **_totals_data(totals, self.level)})
 
-    folder = folder_of(out, picture)
-    with running(cluster) as run:
-        done = run.trade(market, terms, folder, seed=seed, level=level)
-    to = console_output(as_json)
-    to.show(done)
-    to.say(f"  seed {seed}")
-    to.wrote(folder)
-    result = {
-        "seed": seed,
-        **terms_data(terms),
-        **_totals_data(done.sums.offers, level),
-        "paid_micros": done.sums.paid_micros,
-        "within_budget": done.sums.paid_micros <= terms.budget_micros,
-        "answer": done.answer.to_dict(),
-    }
-    to.finish(result)
+    def trade_stream(self, market: str, terms: Terms, seed: int, out: Path | None) -> None:
+        """pdqs trade over a stream."""
+        from pdqs.cli.output import console_output, terms_data
+
+        folder = self._folder(out)
+        with running(self.cluster) as run:
+            done = run.trade(market, terms, folder, seed=seed, level=self.level)
+        to = console_output(self.as_json)
+        to.show(done)
+        to.say(f"  seed {seed}")
+        to.wrote(folder)
+        result = {
+            "seed": seed,
+            **terms_data(terms),
+            **_totals_data(done.sums.offers, self.level),
+            "paid_micros": done.sums.paid_micros,
+            "within_budget": done.sums.paid_micros <= terms.budget_micros,
+            "answer": done.answer.to_dict(),
+        }
+        to.finish(result)
+
+    def _folder(self, out: Path | None) -> Path:
+        """Where the parts go. A stream has no picture: no row of it is kept to be drawn."""
+        if self.picture is not None:
+            raise FileError(f"cannot draw {self.picture}: a stream keeps no rows to draw; leave --picture out")
+        return folder_of(out)
 
 
 def answer_stream(

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from pdqs.cli.options import TermsOptions, with_terms
+from pdqs.cli.options import TermsOptions, with_options
 from pdqs.cli.shared_options import Json, Level
 from pdqs.cli.streams import Cluster, answer_stream, streamed
 
 
-@with_terms
+@with_options
 def run(
     offers: Annotated[str, typer.Argument(help="The offers as pdqs clear wrote them: a file or a folder.")],
     reports: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from pdqs.cli.options import PRESETS, TermsOptions, with_terms
+from pdqs.cli.options import PRESETS, TermsOptions, with_options
 from pdqs.cli.shared_options import Json
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class _Given(TypedDict):
     effort: str
 
 
-@with_terms
+@with_options
 def run(
     options: TermsOptions,
     what: Annotated[

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from pdqs.cli.options import TermsOptions, with_terms
-from pdqs.cli.shared_options import Json, Level, Picture
-from pdqs.cli.streams import Cluster, clear_stream, streamed
+from pdqs.cli.options import TermsOptions, with_options
+from pdqs.cli.streams import RoundOptions, streamed
 
 
-@with_terms
+@with_options
 def run(
     bids: Annotated[
         str,
         typer.Argument(help="A .csv or .parquet file with columns owner,bid; or a folder, pattern or URI of Parquet."),
     ],
+    way: RoundOptions,
     options: TermsOptions,
     out: Annotated[
         Path | None,
@@ -26,10 +26,6 @@ def run(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Of a lottery's draws; without one they follow from terms and owner ids.")
     ] = None,
-    picture: Picture = None,
-    level: Level = 0.95,
-    cluster: Cluster = None,
-    as_json: Json = False,
 ) -> None:
     """Turn bids into offers."""
     import pdqs
@@ -38,21 +34,21 @@ def run(
     from pdqs.present import figures
     from pdqs.tables import files, round_files
 
-    if streamed(bids, cluster, out):
-        clear_stream(bids, options.terms(), seed, out, picture, cluster, level, as_json)
+    if streamed(bids, way.cluster, out):
+        way.clear_stream(bids, options.terms(), seed, out)
         return
-    check_targets(out, picture, inputs=(bids,))
+    check_targets(out, way.picture, inputs=(bids,))
     terms = options.terms()
     table = files.read_table(Path(bids), ("owner", "bid"), optional=("value",))
     owners = [str(owner) for owner in table.columns["owner"]]
     with files.naming(Path(bids)):
         offers = pdqs.clear(table.columns["bid"], terms, draws=seed, owners=table.columns["owner"])
-    result = {**terms_data(terms), **offers_data(offers, level)}
+    result = {**terms_data(terms), **offers_data(offers, way.level)}
     columns = round_files.offer_columns(owners, offers)
-    save(out=out, table=columns, picture=picture, draw=lambda: figures.offers_figure(offers, terms))
+    save(out=out, table=columns, picture=way.picture, draw=lambda: figures.offers_figure(offers, terms))
 
-    to = console_output(as_json)
+    to = console_output(way.as_json)
     to.show(offers)
     to.first_rows(columns, "offers")
-    to.wrote(out, picture)
+    to.wrote(out, way.picture)
     to.finish(result, columns if out is None else {}, "offers")

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from pdqs.cli.options import PRESETS, TermsOptions, with_terms
+from pdqs.cli.options import PRESETS, TermsOptions, with_options
 from pdqs.cli.shared_options import Json, Level
 
 USUAL = ("honest", "sound", "robust")
 
 
-@with_terms
+@with_options
 def run(
     market: Annotated[Path, typer.Argument(help="A .csv or .parquet file with columns owner,bid,value.")],
     options: TermsOptions,

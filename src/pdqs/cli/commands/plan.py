@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdqs.cli.options import TermsOptions, with_terms
+from pdqs.cli.options import TermsOptions, with_options
 from pdqs.cli.shared_options import Json, Level, Picture
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _GUESS = (
 )
 
 
-@with_terms
+@with_options
 def run(
     options: TermsOptions,
     owners: Annotated[int, typer.Option(help="How many owners there are.")],
