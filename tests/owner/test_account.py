@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.owner.account import OVERALL, chained, entry_text
+from pdqs.owner.account import OVERALL, Charge, chained, entry_text
 from pdqs.owner.checks import CHECKS
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused, OwnerMustAgree
-from pdqs.owner.ledger import Charge, Ledger
+from pdqs.owner.ledger import Ledger
 from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.owner.review import Device
 from pdqs.protocol.device_messages import RoundNotice

@@ -16,9 +16,9 @@ import pytest
 
 import pdqs
 from pdqs.model.arrays import Words
-from pdqs.owner.account import StoredReport
+from pdqs.owner.account import Charge, StoredReport
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused
-from pdqs.owner.ledger import Charge, Ledger
+from pdqs.owner.ledger import Ledger
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.owner.review import Device, Review
 from pdqs.privacy.entropy import SystemEntropy

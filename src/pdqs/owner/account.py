@@ -92,10 +92,9 @@ class StoredBid:
     accepted: bool
 
 
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredReport:
-    """A report as it was stored: these bytes, and no others, are sent however often it is tried."""
+class Charge:
+    """What one report costs: decided before it is drawn."""
 
     market: str
     round_id: str
@@ -104,8 +103,15 @@ class StoredReport:
     terms_hash: str
     epsilon_nanos: int
     payment_micros: int
-    body: str
     drawn_at_ms: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReport(Charge):
+    """A charge and the report it was for, as it was stored: these bytes, and no others, are sent however often."""
+
+    body: str
     sent_at_ms: int | None = None
     accepted_at_ms: int | None = None
     refused: str | None = None
@@ -200,8 +206,6 @@ class Account:
 
 
 _BID = ("market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body")
-_DRAWN = (
-    "market", "round_id", "attribute", "text", "terms_hash", "epsilon_nanos", "payment_micros", "body", "drawn_at_ms",
-)  # fmt: skip
+_DRAWN = (*Charge.__slots__, "body")
 _LATER = {"sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros"}
 _KEPT = ("refused", "paid_micros", "receipt")

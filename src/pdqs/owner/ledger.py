@@ -14,7 +14,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar, final
 
@@ -23,6 +23,7 @@ from pdqs.owner.account import (
     FIRST_HASH,
     OVERALL,
     Account,
+    Charge,
     Fields,
     Spending,
     StoredBid,
@@ -53,21 +54,6 @@ Kept = TypeVar("Kept")
 _ROT = (sqlite3.Error, UnicodeError)
 """What a damaged file may raise: SQLite's own messages may quote bytes of it that are no text."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
-    """What one report will cost: decided before it is drawn."""
-
-    market: str
-    round_id: str
-    attribute: str
-    text: str
-    terms_hash: str
-    epsilon_nanos: int
-    payment_micros: int
-    drawn_at_ms: int
 
 
 @final
@@ -224,8 +210,7 @@ class Ledger:
                 now = account.spending(name)
                 if charge.epsilon_nanos > now.left_nanos:
                     raise CapReached(beyond(now, charge.epsilon_nanos))
-            fields = {name: getattr(charge, name) for name in Charge.__slots__}
-            self._append(db, {"kind": "drawn", **fields, "body": draw()})
+            self._append(db, {"kind": "drawn", **asdict(charge), "body": draw()})
         return _there(self.account().report(charge.market, charge.round_id))
 
 

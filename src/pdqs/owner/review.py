@@ -15,10 +15,10 @@ import numpy as np
 from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
-from pdqs.owner.account import OVERALL, Account, Spending, StoredBid, StoredReport
+from pdqs.owner.account import OVERALL, Account, Charge, Spending, StoredBid, StoredReport
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.errors import OfferRefused, OwnerMustAgree
-from pdqs.owner.ledger import Charge, Ledger
+from pdqs.owner.ledger import Ledger
 from pdqs.owner.price import epsilon_nanos, epsilon_of, in_words, least_payment_micros
 from pdqs.owner.told import Checks, Told, promise_of
 from pdqs.privacy.entropy import Entropy, SystemEntropy
