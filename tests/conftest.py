@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pdqs.owner.bundle import PageServer
 
 _TOLERANT = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -19,3 +26,16 @@ settings.load_profile("ci")  # pytest's own option --hypothesis-profile comes la
 def rng() -> np.random.Generator:
     """Randomness that repeats."""
     return np.random.default_rng(20261115)
+
+
+@pytest.fixture
+def device_page() -> Iterator[PageServer]:
+    """The owner's browser device, served from her own machine."""
+    from pdqs.owner.bundle import PageServer
+
+    with PageServer(0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()

@@ -14,13 +14,13 @@ import pytest
 BROWSER = Path(str(files("pdqs.owner"))) / "browser"
 
 
-def twin(modules: Path = BROWSER, **asked: Any) -> dict[str, Any]:
-    """What the modules of a directory answer to these cases; skips where there is no node."""
+def twin(modules: Path = BROWSER, *, script: str = "twin.mjs", **asked: Any) -> dict[str, Any]:
+    """What the modules of a directory answer to these cases, put to them by a script; skips where there is no node."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
     run = subprocess.run(
-        [node, str(Path(__file__).with_name("twin.mjs")), str(modules)],
+        [node, str(Path(__file__).with_name(script)), str(modules)],
         input=json.dumps(asked),
         capture_output=True,
         text=True,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -16,16 +14,6 @@ from pdqs.model.errors import FileError
 from pdqs.owner.bundle import MANIFEST, PageServer, device_files, manifest_hash, write_bundle
 
 from .node import BROWSER
-
-
-@pytest.fixture
-def page() -> Iterator[PageServer]:
-    with PageServer(0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 def test_the_manifest_names_every_file_by_its_hash(tmp_path: Path) -> None:
@@ -46,8 +34,8 @@ def test_nothing_that_it_loads_is_missing_or_from_elsewhere() -> None:
             assert {item.removeprefix("./") for item in loaded if item != "data:,"} <= set(device_files()), name
 
 
-def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(page: PageServer) -> None:
-    with httpx.Client(base_url=page.address) as client:
+def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(device_page: PageServer) -> None:
+    with httpx.Client(base_url=device_page.address) as client:
         answer = client.get("/")
         assert answer.status_code == 200
         assert "script-src 'self'" in answer.headers["content-security-policy"]
@@ -58,6 +46,6 @@ def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(pag
             assert client.get(path).status_code == 404
 
 
-def test_a_port_that_is_taken_is_said_in_a_sentence(page: PageServer) -> None:
+def test_a_port_that_is_taken_is_said_in_a_sentence(device_page: PageServer) -> None:
     with pytest.raises(FileError, match="cannot be used"):
-        PageServer(page.server_address[1])
+        PageServer(device_page.server_address[1])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
-import subprocess
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,26 +20,14 @@ from pdqs.privacy.bucket_maps import modulus, multipliers
 from pdqs.privacy.entropy import Entropy
 from pdqs.privacy.kernels import kernel
 
-from .node import BROWSER, mutant
+from . import node
+from .node import mutant
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "questions.json"
 BITS = 3
 
 
-def twin(modules: Path = BROWSER, **asked: Any) -> dict[str, Any]:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
-    run = subprocess.run(
-        [node, str(Path(__file__).with_name("questions_twin.mjs")), str(modules)],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return dict(json.loads(run.stdout))
+twin = partial(node.twin, script="questions_twin.mjs")
 
 
 @pytest.fixture(scope="module")

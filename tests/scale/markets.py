@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from hypothesis import strategies as st
 
 import pdqs
-from pdqs.scale import OwnerEntropy, number_ids
+from pdqs.scale import OwnerEntropy, Run, Threads, number_ids
 
 
 def market(n: int, rng: np.random.Generator, *, ties: bool = False) -> pa.Table:
@@ -90,3 +92,41 @@ def assert_same_answer(found: pdqs.Answer, expected: pdqs.Answer) -> None:
     for ours, theirs in zip(found.by_price, expected.by_price, strict=True):
         for field in dataclasses.fields(ours):
             assert same_bits(getattr(ours, field.name), getattr(theirs, field.name)), field.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a small market lies on disk, and how it is read: ties, tiny and empty row groups, empty files, threads."""
+
+    groups: list[list[int]]
+    ties: bool
+    seed: int
+    threads: int
+    piece_rows: int
+
+    def assert_trades_as_in_memory(self, place: Path, terms_of: Callable[[int], pdqs.Terms]) -> None:
+        """The round over the stream is the round in memory, bit by bit."""
+        table = market(sum(map(sum, self.groups)), np.random.default_rng(self.seed), ties=self.ties)
+        terms = terms_of(table.num_rows)
+        rows = save(table, place / "rows", groups=self.groups)
+        run = Run(engine=Threads(self.threads), piece_rows=self.piece_rows)
+        done = run.trade(rows, terms, place / "round", seed=self.seed)
+        expected = in_memory(table, terms, self.seed)
+        assert_same_round(place / "round", table, expected)
+        assert_same_answer(done.answer, expected.answer)
+        assert_same_answer(run.answer(place / "round", terms), expected.answer)
+        assert done.sums.paid_micros == expected.payments.total_micros
+        assert done.sums.offers.spent_micros == expected.offers.spent_micros
+
+
+def layouts(piece_rows: st.SearchStrategy[int]) -> st.SearchStrategy[Layout]:
+    """Any layout of two rows or more."""
+    groups = st.lists(st.lists(st.integers(0, 40), max_size=6), min_size=1, max_size=5)
+    return st.builds(
+        Layout,
+        groups=groups.filter(lambda found: sum(map(sum, found)) >= 2),
+        ties=st.booleans(),
+        seed=st.integers(0, 2**64 - 1),
+        threads=st.integers(1, 3),
+        piece_rows=piece_rows,
+    )

@@ -17,10 +17,16 @@ from pdqs.estimate import strata
 from pdqs.model.errors import FileError, InputError
 from pdqs.scale import Run, Threads, kernels
 
-from .markets import assert_same_answer, assert_same_round, in_memory, lottery_for, market, same_bits, save
-
-layouts = st.lists(st.lists(st.integers(0, 40), max_size=6), min_size=1, max_size=5).filter(
-    lambda groups: sum(map(sum, groups)) >= 2
+from .markets import (
+    Layout,
+    assert_same_answer,
+    assert_same_round,
+    in_memory,
+    layouts,
+    lottery_for,
+    market,
+    same_bits,
+    save,
 )
 
 RULES: tuple[dict[str, object], ...] = (
@@ -39,33 +45,11 @@ def binned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @settings(max_examples=10)
-@given(
-    groups=layouts,
-    ties=st.booleans(),
-    seed=st.integers(0, 2**64 - 1),
-    threads=st.integers(1, 3),
-    piece_rows=st.integers(20, 100),
-)
+@given(layout=layouts(st.integers(20, 100)))
 def test_any_layout_of_a_small_lottery_trades_as_in_memory(
-    tmp_path_factory: pytest.TempPathFactory,
-    groups: list[list[int]],
-    ties: bool,
-    seed: int,
-    threads: int,
-    piece_rows: int,
+    tmp_path_factory: pytest.TempPathFactory, layout: Layout
 ) -> None:
-    """Default terms; ties, tiny and empty row groups, empty files, one piece or many, one thread or three."""
-    place = tmp_path_factory.mktemp("layout")
-    table = market(sum(map(sum, groups)), np.random.default_rng(seed), ties=ties)
-    terms = lottery_for(table.num_rows)
-    rows = save(table, place / "rows", groups=groups)
-    run = Run(engine=Threads(threads), piece_rows=piece_rows)
-    done = run.trade(rows, terms, place / "round", seed=seed)
-    expected = in_memory(table, terms, seed)
-    assert_same_round(place / "round", table, expected)
-    assert_same_answer(done.answer, expected.answer)
-    assert_same_answer(run.answer(place / "round", terms), expected.answer)
-    assert done.sums.paid_micros == expected.payments.total_micros
+    layout.assert_trades_as_in_memory(tmp_path_factory.mktemp("layout"), lottery_for)
 
 
 @pytest.mark.parametrize("changes", RULES, ids=lambda changes: " ".join(map(str, changes)) or "default")

@@ -15,49 +15,24 @@ import pdqs
 from pdqs.scale import Names, Run, Threads, kernels
 
 from .markets import (
+    Layout,
     assert_same_answer,
     assert_same_round,
     in_memory,
+    layouts,
     market,
     same_bits,
     save,
     terms_for,
 )
 
-layouts = st.lists(st.lists(st.integers(0, 40), max_size=6), min_size=1, max_size=5).filter(
-    lambda groups: sum(map(sum, groups)) >= 2
-)
-
 
 @settings(max_examples=40)
-@given(
-    groups=layouts,
-    ties=st.booleans(),
-    seed=st.integers(0, 2**64 - 1),
-    threads=st.integers(1, 3),
-    piece_rows=st.integers(1, 60),
-)
+@given(layout=layouts(st.integers(1, 60)))
 def test_any_layout_of_a_small_market_trades_as_in_memory(
-    tmp_path_factory: pytest.TempPathFactory,
-    groups: list[list[int]],
-    ties: bool,
-    seed: int,
-    threads: int,
-    piece_rows: int,
+    tmp_path_factory: pytest.TempPathFactory, layout: Layout
 ) -> None:
-    """Ties, tiny and empty row groups, empty files, one piece or many, one thread or three."""
-    place = tmp_path_factory.mktemp("layout")
-    table = market(sum(map(sum, groups)), np.random.default_rng(seed), ties=ties)
-    terms = terms_for(table.num_rows)
-    rows = save(table, place / "rows", groups=groups)
-    run = Run(engine=Threads(threads), piece_rows=piece_rows)
-    done = run.trade(rows, terms, place / "round", seed=seed)
-    expected = in_memory(table, terms, seed)
-    assert_same_round(place / "round", table, expected)
-    assert_same_answer(done.answer, expected.answer)
-    assert_same_answer(run.answer(place / "round", terms), expected.answer)
-    assert done.sums.paid_micros == expected.payments.total_micros
-    assert done.sums.offers.spent_micros == expected.offers.spent_micros
+    layout.assert_trades_as_in_memory(tmp_path_factory.mktemp("layout"), terms_for)
 
 
 @pytest.mark.parametrize("row_groups", [1, 1000])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from inspect import isclass
 from pathlib import Path
 from typing import Annotated, Any, final, get_type_hints
 
@@ -94,7 +95,7 @@ class TermsOptions:
 def with_options(run: Callable[..., None]) -> Callable[..., None]:
     """A command whose dataclasses of options are spelled out on the command line, one option for each field."""
     own = list(inspect.signature(run, eval_str=True).parameters.values())
-    groups = {p.name: p.annotation for p in own if dataclasses.is_dataclass(p.annotation)}
+    groups = {p.name: p.annotation for p in own if isclass(p.annotation) and is_dataclass(p.annotation)}
     spelled = {name: _options_of(group) for name, group in groups.items()}
 
     def spelled_out(**given: Any) -> None:

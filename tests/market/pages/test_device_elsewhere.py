@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 from pdqs.market import reads, round_steps
 from pdqs.owner.bundle import PageServer, manifest_hash
@@ -20,23 +16,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture
-def own_page() -> Iterator[PageServer]:
-    with PageServer(0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-def test_a_round_from_her_own_machine(browser: Browser, own_page: PageServer, tmp_path: Path) -> None:
-    with served(tmp_path, device_origins=own_page.address) as site:
+def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer, tmp_path: Path) -> None:
+    with served(tmp_path, device_origins=device_page.address) as site:
         ann, code = site.invite("owner", "Ann")
         round_id = opened(site)
         context = browser.new_context()
         page = context.new_page()
-        page.goto(own_page.address)
+        page.goto(device_page.address)
         page.get_by_text(manifest_hash()).wait_for()
         page.get_by_label("Address of the market").fill(site.address)
         page.get_by_label("One-time code").fill(code)
