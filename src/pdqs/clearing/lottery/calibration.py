@@ -7,13 +7,14 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing.lottery.costs import Cells, costs_of, largest_charge
+from pdqs.clearing.lottery.costs import Cells, Costs, PlainOwners, costs_of, largest_charge
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import BID_BINS, LotterySummary
-from pdqs.clearing.steps import last_that
+from pdqs.clearing.steps import last_in_strides, last_that
 from pdqs.model.arrays import Integers
 
 _PER_OCTAVE = 28  # rungs that a large market tries to an octave when its budget is one payment
+_TOGETHER, _MOST_TOGETHER = 2**13, 32  # owners times rungs worked out together in a search, and rungs
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 
 
@@ -22,8 +23,8 @@ _NONE: Integers = np.zeros(0, dtype=np.int64)
 class LotteryCalibration:
     """What a market found: every rung is one of ``rungs``, which rise; at the first anybody fits.
 
-    ``totals`` is A at the rungs of a small market beyond q*; at q* rungs may be many, and ``summary`` is kept to add
-    one up when an owner needs it. In a large market an owner of bid bin b climbs to ``rungs[j + 1]`` when her word is
+    ``totals`` is A at the rungs of a small market beyond q*; at q* rungs may be many, and ``costs`` adds one up
+    when an owner needs it. In a large market an owner of bid bin b climbs to ``rungs[j + 1]`` when her word is
     below ``climbs[j, b]``.
     """
 
@@ -32,7 +33,7 @@ class LotteryCalibration:
     rungs: Integers
     totals: Integers
     climbs: Integers
-    summary: LotterySummary | None
+    costs: Costs | None
 
     @property
     def bottom(self) -> int:
@@ -52,14 +53,19 @@ def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> Lottery
         return _of_cells(costs, market)
     ladder, budget = market.ladder, market.budget_micros
     spare = largest_charge(market, ladder.highest)  # B_i(g) is A(g) less at most this
+    if isinstance(costs, PlainOwners):
+        together = min(max(1, _TOGETHER // max(summary.owners, 1)), _MOST_TOGETHER)
+        first = last_in_strides(
+            lambda g: costs.totals(g) + spare <= budget, ladder.lowest - 1, ladder.highest, together
+        )
+        last = last_in_strides(lambda g: costs.totals(g) - spare <= budget, first, ladder.highest, together)
+        return _found(market, np.array([first, last]), costs=costs.up_to(min(last + 1, ladder.highest)))
 
     def total(rung: int) -> int:
         return int(costs.totals(np.array([rung]))[0])
 
     bottom = last_that(lambda g: total(g) + largest_charge(market, g) <= budget, ladder.lowest - 1, ladder.highest)
     top = last_that(lambda g: total(g) - spare <= budget, bottom, ladder.highest)
-    if market.form.plain:
-        return _found(market, np.array([bottom, top]), summary=summary)
     rungs = np.arange(bottom, top + 1)
     return _found(market, rungs, totals=np.concatenate([[0], costs.totals(rungs[1:])]))
 
@@ -99,9 +105,9 @@ def _found(
     *,
     totals: Integers = _NONE,
     climbs: Integers = _NONE,
-    summary: LotterySummary | None = None,
+    costs: Costs | None = None,
     exact: bool = True,
 ) -> LotteryCalibration:
     for array in (rungs, totals, climbs):
         array.flags.writeable = False
-    return LotteryCalibration(market=market, exact=exact, rungs=rungs, totals=totals, climbs=climbs, summary=summary)
+    return LotteryCalibration(market=market, exact=exact, rungs=rungs, totals=totals, climbs=climbs, costs=costs)

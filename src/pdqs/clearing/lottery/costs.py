@@ -32,7 +32,9 @@ def costs_of(summary: LotterySummary, market: LotteryMarket) -> Costs:
     if largest_charge(market, market.ladder.highest) * summary.owners >= 2**63:
         raise TermsError("payments are too large to add up in micro-units: use a larger unit of money")
     if market.form.plain:
-        return _PlainOwners(summary, market) if summary.exact else Cells(summary, market)
+        if not summary.exact:
+            return Cells(summary, market)
+        return PlainOwners(market.phi_of_bids(summary.bids), summary.draws.astype(np.int64), market)
     return _FullOwners(summary, market) if summary.exact else Cells(summary, market)
 
 
@@ -52,13 +54,17 @@ def plain_charge(market: LotteryMarket, phi: Floats, draws: Words | Integers, ru
 
 
 @final
-class _PlainOwners:
+class PlainOwners:
     """Owner by owner, at q*. Each rung is worked out once, several at a time where owners are few."""
 
-    def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
-        self._market = market
-        self._phi, self._draws = market.phi_of_bids(summary.bids), summary.draws.astype(np.int64)
+    def __init__(self, phi: Floats, draws: Integers, market: LotteryMarket) -> None:
+        self._market, self._phi, self._draws = market, phi, draws
         self._known: dict[int, int] = {}
+
+    def up_to(self, rung: int) -> PlainOwners:
+        """The same costs for rungs up to this one: whoever is not asked there is asked at none of them."""
+        asked = self._draws < self._market.count(self._phi, rung)
+        return PlainOwners(self._phi[asked], self._draws[asked], self._market)
 
     def totals(self, rungs: Integers) -> Integers:
         wanted = np.unique(rungs)
@@ -72,6 +78,8 @@ class _PlainOwners:
 
     def _worked_out(self, rungs: Integers) -> Integers:
         asked = self._draws < self._market.count(self._phi, rungs[:, None])
+        if rungs.size == 1:
+            return self._market.posted(self._draws[asked[0]], rungs).sum(keepdims=True)
         row, owner = np.nonzero(asked)
         totals = np.zeros(rungs.size, dtype=np.int64)
         np.add.at(totals, row, self._market.posted(self._draws[owner], rungs[row]))

@@ -151,8 +151,9 @@ class LotteryMarket:
         guess -= whole
         guess -= 0.5
         doubtful = np.abs(guess, out=guess) >= 0.5 - self._slack
-        prices = np.clip(whole, self.cheapest, max(self.dearest - 1, self.cheapest), out=whole).astype(np.int64)
-        least, most = (self.count(self.phi_of_reserves(np.array([c])), rungs) for c in (self.dearest, self.cheapest))
+        np.maximum(whole, self.cheapest, out=whole)
+        prices = np.minimum(whole, max(self.dearest - 1, self.cheapest), out=whole).astype(np.int64)
+        least, most = (self.count(phi, rungs) for phi in self._phi_of_ends)
         at_top, nobody = draws < least, draws >= most
         np.putmask(prices, at_top, self.dearest)
         np.putmask(prices, nobody, 0)
@@ -173,6 +174,11 @@ class LotteryMarket:
         wanted *= gain[piece]
         wanted += shift[piece]
         return wanted
+
+    @cached_property
+    def _phi_of_ends(self) -> tuple[Floats, Floats]:
+        """phi at the dearest price and at the cheapest."""
+        return self.phi_of_reserves(np.array([self.dearest])), self.phi_of_reserves(np.array([self.cheapest]))
 
     @cached_property
     def _turned(self) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdqs.clearing.lottery.calibration import LotteryCalibration
-from pdqs.clearing.lottery.costs import Costs, costs_of, plain_charge
+from pdqs.clearing.lottery.costs import Costs, plain_charge
 from pdqs.clearing.lottery.full_curve import FullRungs, in_parts
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import bid_bin
@@ -30,9 +30,9 @@ def pricer(calibration: LotteryCalibration) -> Callable[[Floats, Words], Own]:
     """The way to price a batch: one of the three of the module's docstring."""
     if not calibration.exact:
         return lambda bids, draws: _by_cell(bids, draws, calibration)
-    if calibration.summary is None:
+    costs = calibration.costs
+    if costs is None:
         return lambda bids, draws: _by_words(bids, draws.astype(np.int64), calibration)
-    costs = costs_of(calibration.summary, calibration.market)
     return lambda bids, draws: _at_q_star(bids, draws.astype(np.int64), calibration, costs)
 
 
@@ -90,9 +90,8 @@ def _crossing(
 
 def posted_prices(bids: Floats, draws: Words, calibration: LotteryCalibration) -> Integers:
     """Of a small market at q*: the highest price at which each owner, asked or not, would be asked."""
-    market = calibration.market
-    assert calibration.summary is not None, "prices beyond q* or of large markets are those of the rung"
-    costs = costs_of(calibration.summary, market)
+    market, costs = calibration.market, calibration.costs
+    assert costs is not None, "prices beyond q* or of large markets are those of the rung"
     phi, words = market.phi_of_bids(bids), draws.astype(np.int64)
 
     def left(which: Integers, rungs: Integers) -> Integers:
