@@ -79,7 +79,7 @@ class PlainOwners:
     def _worked_out(self, rungs: Integers) -> Integers:
         asked = self._draws < self._market.count(self._phi, rungs[:, None])
         if rungs.size == 1:
-            return self._market.posted(self._draws[asked[0]], rungs).sum(keepdims=True)
+            return np.array([self._market.posted(self._draws[asked[0]], rungs).sum()])
         row, owner = np.nonzero(asked)
         totals = np.zeros(rungs.size, dtype=np.int64)
         np.add.at(totals, row, self._market.posted(self._draws[owner], rungs[row]))
