@@ -10,6 +10,7 @@ from importlib import metadata
 from pdqs.auditing.pictures import offer_picture, spend_picture, utility_picture
 from pdqs.auditing.report import AuditReport
 from pdqs.auditing.verdicts import UNPROMISED, Promise, describe_market
+from pdqs.present.svg import Svg, element
 
 _SYMBOLS = {"kept": "✓", "on average": "≈", "BROKEN": "✗", "not promised": "–"}
 _STATES = {"kept": "kept", "on average": "partly", "BROKEN": "broken", "not promised": "open"}
@@ -38,27 +39,30 @@ def certificate_html(report: AuditReport) -> str:
     )
 
 
-def _header(report: AuditReport, verdict: str, headline: str) -> str:
-    seal = (
-        f'<svg class="seal {verdict}" viewBox="0 0 120 120" role="img" aria-label="{verdict}">'
-        '<circle cx="60" cy="60" r="54" fill="none" stroke="currentColor" stroke-width="3"/>'
-        '<circle cx="60" cy="60" r="46" fill="none" stroke="currentColor" stroke-width="1" stroke-dasharray="2 3"/>'
-        + (
-            '<path d="M36 62 L54 80 L86 42" fill="none" stroke="currentColor" stroke-width="9"'
-            ' stroke-linecap="round" stroke-linejoin="round"/>'
-            if report.kept
-            else '<path d="M42 42 L78 78 M78 42 L42 78" fill="none" stroke="currentColor" stroke-width="9"'
-            ' stroke-linecap="round"/>'
-        )
-        + "</svg>"
+def _seal(verdict: str, *, kept: bool) -> Svg:
+    stroke = {"fill": "none", "stroke": "currentColor"}
+    centre: dict[str, str | float] = {"cx": 60, "cy": 60, **stroke}
+    mark = "M36 62 L54 80 L86 42" if kept else "M42 42 L78 78 M78 42 L42 78"
+    return element(
+        "svg",
+        element("circle", r=54, stroke_width=3, **centre),
+        element("circle", r=46, stroke_width=1, stroke_dasharray="2 3", **centre),
+        element("path", d=mark, stroke_width=9, stroke_linecap="round", stroke_linejoin="round", **stroke),
+        class_=f"seal {verdict}",
+        viewBox="0 0 120 120",
+        role="img",
+        aria_label=verdict,
     )
+
+
+def _header(report: AuditReport, verdict: str, headline: str) -> str:
     return (
         f'<header><div><p class="kind">Audit certificate</p><h1>{escape(report.name)}</h1>'
         f'<p class="headline {verdict}">{escape(headline)}</p>'
         "<p>What this mechanism, which buys answers from people who price their own privacy, keeps of what it promises"
         f" them: measured on {len(report.truthfulness.by_market)} markets of up to"
         f" {max(each.size for each in report.truthfulness.by_market):,} owners, with money in millionths."
-        f"</p></div>{seal}</header>"
+        f"</p></div>{_seal(verdict, kept=report.kept)}</header>"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from pdqs.auditing.report import AuditReport
 from pdqs.model.errors import MissingExtraError
 from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.present.svg import Svg, inlined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def utility_picture(report: AuditReport) -> str:
+def utility_picture(report: AuditReport) -> Svg:
     """What the worst-tempted owner keeps, bid by bid: it should be highest at her true price."""
     profile, worst = report.truthfulness.profile, report.truthfulness.worst
 
@@ -61,10 +61,10 @@ def utility_picture(report: AuditReport) -> str:
         axes.set_ylabel("what she keeps")
         axes.legend(loc="best", fontsize=9)
 
-    return _svg(draw)
+    return _svg("utility", "What the owner keeps, bid by bid", draw)
 
 
-def offer_picture(report: AuditReport) -> str:
+def offer_picture(report: AuditReport) -> Svg:
     """q(b) and P(b) as the same owner faces them."""
     profile = report.truthfulness.profile
 
@@ -80,10 +80,10 @@ def offer_picture(report: AuditReport) -> str:
         money.grid(False)
         money.spines["right"].set_visible(True)
 
-    return _svg(draw)
+    return _svg("offer", "What a bid buys and what is paid for it", draw)
 
 
-def spend_picture(report: AuditReport) -> str:
+def spend_picture(report: AuditReport) -> Svg:
     """What rounds cost, in shares of the budget."""
     spends = 100.0 * report.budget.spends
 
@@ -106,10 +106,10 @@ def spend_picture(report: AuditReport) -> str:
         axes.set_xlabel("cost of a round, % of the budget")
         axes.set_ylabel("% of rounds")
 
-    return _svg(draw)
+    return _svg("spend", "What rounds cost, in per cent of the budget", draw)
 
 
-def _svg(draw: Callable[[Axes], None]) -> str:
+def _svg(name: str, label: str, draw: Callable[[Axes], None]) -> Svg:
     """One small picture as an <svg> element: no file, no font, no address from elsewhere."""
     try:
         import matplotlib
@@ -119,19 +119,6 @@ def _svg(draw: Callable[[Axes], None]) -> str:
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(4.1, 2.9), layout="constrained")
         draw(figure.add_subplot())
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = text.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    return _named_apart(svg)
-
-
-def _named_apart(svg: str) -> str:
-    """Ids of its own for each picture: three of them share a page, and a glyph must not be taken from a neighbour."""
-    import hashlib
-
-    mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
-    svg = re.sub(r'id="([^"]+)"', rf'id="{mark}-\1"', svg)
-    svg = re.sub(r'xlink:href="#([^"]+)"', rf'xlink:href="#{mark}-\1"', svg)
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{mark}-\1)", svg)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return inlined(file.getvalue(), name=name, label=label)

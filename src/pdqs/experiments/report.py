@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from html import escape
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from pdqs.experiments.report_tables import (
 from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import SYNTHETIC, Experiment
 from pdqs.experiments.store import write_whole
+from pdqs.present.svg import Svg, inlined
 
 _CSS = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
@@ -165,15 +165,11 @@ def _figure(results: Results, name: str, figure: Figure) -> str:
     )
 
 
-def _svg(figure: Figure, name: str) -> str:
-    """The figure as inline SVG, its inner names made the figure's own so that two on a page do not mix."""
-    buffer = io.StringIO()
-    figures.save(figure, buffer, kind="svg")
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'(id="|xlink:href="#|url\(#)', lambda match: f"{match.group(1)}{name}-", text)
-    return text.replace("<svg ", f"<svg role='img' aria-label='{escape(_WHAT[name], quote=True)}' ", 1)
+def _svg(figure: Figure, name: str) -> Svg:
+    """The figure as an element of the page."""
+    file = io.StringIO()
+    figures.save(figure, file, kind="svg")
+    return inlined(file.getvalue(), name=name, label=_WHAT[name])
 
 
 def _behind(results: Results, experiment: Experiment) -> str:

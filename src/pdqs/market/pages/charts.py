@@ -10,26 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from markupsafe import Markup
-
+from pdqs.present.svg import Svg, element, picture
 from pdqs.protocol.market_messages import ForecastPoint
 
 Scale = Callable[[float], float]
 """From a figure to a place on the picture."""
 
 _WIDTH = 360.0
-_SVG = Markup(
-    '<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" aria-labelledby="{name}-title"'
-    ' aria-describedby="{name}-text">'
-    '<title id="{name}-title">{title}</title><desc id="{name}-text">{text}</desc>{body}</svg>'
-)
 
 
-def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Markup:
+def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Svg:
     """Half-width in points against the budget on a logarithmic scale, with the plan's own budget marked."""
     known = [(p.budget_micros / 1e6, 100 * p.half_width) for p in curve if p.half_width is not None]
     if len(known) < 2:
-        return Markup('<p class="empty">Nothing would be bought at these budgets.</p>')
+        return element("p", "Nothing would be bought at these budgets.", class_="empty")
     budgets, widths = zip(*known, strict=True)
     left, right, top, bottom, height = 38.0, _WIDTH - 14, 28.0, 196.0, 240.0
     across = _logarithmic(min(budgets), max(budgets), left, right)
@@ -41,25 +35,28 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Markup:
 
     points = [(across(b), down(w)) for b, w in known]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    body = [_y_axis(y_ticks, down, left, right), _x_axis(_log_ticks(min(budgets), max(budgets)), across, bottom)]
-    body.append(Markup('<polygon class="area" points="{:.1f},{:g} {} {:.1f},{:g}"/>').format(
-        points[0][0], bottom, line, points[-1][0], bottom
-    ))  # fmt: skip
-    body.append(Markup('<polyline class="line" points="{}"/>').format(line))
     here = min(known, key=lambda point: abs(math.log(point[0] * 1e6 / budget_micros)))
     x, y = across(here[0]), down(here[1])
-    body.append(Markup('<line class="guide" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:g}"/>').format(x, y, bottom))
-    body.append(Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="6"/>').format(x, y))
-    body.append(Markup('<text class="strong" x="{:.1f}" y="{:.1f}">± {:.3g}</text>').format(x + 10, y - 8, here[1]))
-    body.append(_label(left - 6, 12, "± points", "start"))
-    body.append(_label(0.5 * (left + right), height - 8, "budget", "middle"))
+    body = [
+        *_y_axis(y_ticks, down, left, right),
+        *_x_axis(_log_ticks(min(budgets), max(budgets)), across, bottom),
+        element(
+            "polygon", class_="area", points=f"{points[0][0]:.1f},{bottom:g} {line} {points[-1][0]:.1f},{bottom:g}"
+        ),
+        element("polyline", class_="line", points=line),
+        element("line", class_="guide", x1=x, y1=y, x2=x, y2=bottom),
+        element("circle", class_="dot", cx=x, cy=y, r=6),
+        element("text", f"± {here[1]:.3g}", class_="strong", x=x + 10, y=y - 8),
+        _label(left - 6, 12, "± points", "start"),
+        _label(0.5 * (left + right), height - 8, "budget", "middle"),
+    ]
     text = (
         f"From ± {widths[0]:.3g} points at a budget of {budgets[0]:,.2f} to ± {widths[-1]:.3g} at {budgets[-1]:,.2f}."
     )
-    return _svg("precision", height, "Precision against budget", text, body)
+    return _chart("precision", height, "Precision against budget", text, body)
 
 
-def interval(value: float, low: float, high: float, least: float, most: float) -> Markup:
+def interval(value: float, low: float, high: float, least: float, most: float) -> Svg:
     """A figure and its interval on the scale of what is possible."""
     left, right, line, height = 14.0, _WIDTH - 14, 34.0, 72.0
     room = 0.1 * (most - least)
@@ -70,13 +67,9 @@ def interval(value: float, low: float, high: float, least: float, most: float) -
 
     band = max(across(high) - across(low), 3.0)
     body = [
-        Markup('<rect class="track" x="{:g}" y="{:g}" width="{:g}" height="8" rx="4"/>').format(
-            left, line - 4, right - left
-        ),
-        Markup('<rect class="band" x="{:.1f}" y="{:g}" width="{:.1f}" height="20" rx="6"/>').format(
-            across(low), line - 10, band
-        ),
-        Markup('<circle class="dot" cx="{:.1f}" cy="{:g}" r="7"/>').format(across(value), line),
+        element("rect", class_="track", x=left, y=line - 4, width=right - left, height=8, rx=4),
+        element("rect", class_="band", x=across(low), y=line - 10, width=band, height=20, rx=6),
+        element("circle", class_="dot", cx=across(value), cy=line, r=7),
         _label(left, height - 8, _tick_text(least), "start"),
         *(_label(across(tick), height - 8, _tick_text(tick), "middle") for tick in inner),
         _label(right, height - 8, _tick_text(most), "end"),
@@ -84,50 +77,43 @@ def interval(value: float, low: float, high: float, least: float, most: float) -
     text = (
         f"{value:,.4g}, with an interval from {low:,.4g} to {high:,.4g}, on a scale from {least:,.4g} to {most:,.4g}."
     )
-    return _svg("interval", height, "The answer and its interval", text, body)
+    return _chart("interval", height, "The answer and its interval", text, body)
 
 
-def bars(labels: Sequence[str], values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Markup:
+def bars(labels: Sequence[str], values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Svg:
     """One bar for each value of the domain, with its interval."""
     most = max([high for _, high in intervals] + [1e-9])
     row, left, right = 30.0, 110.0, _WIDTH - 52
+    scale = (right - left) / most
     body = []
     for place, (label, value, (low, high)) in enumerate(zip(labels, values, intervals, strict=True)):
         middle = row * place + row / 2 + 4
-        scale = (right - left) / most
         body += [
             _label(left - 8, middle + 4, label if len(label) <= 15 else label[:14] + "…", "end"),
-            Markup('<rect class="bar soft" x="{:g}" y="{:.1f}" width="{:.1f}" height="14" rx="3"/>').format(
-                left, middle - 7, max(value * scale, 1.0)
-            ),
-            Markup('<line class="whisker" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
-                left + low * scale, middle, left + high * scale, middle
-            ),
+            element("rect", class_="bar soft", x=left, y=middle - 7, width=max(value * scale, 1.0), height=14, rx=3),
+            element("line", class_="whisker", x1=left + low * scale, y1=middle, x2=left + high * scale, y2=middle),
             _label(_WIDTH - 4, middle + 4, f"{value:,.0f}", "end"),
         ]
     text = "; ".join(f"{label}: {value:,.0f}" for label, value in zip(labels[:12], values[:12], strict=True))
-    return _svg("bars", row * len(labels) + 8, "How many owners hold each value", text, body)
+    return _chart("bars", row * len(labels) + 8, "How many owners hold each value", text, body)
 
 
-def split(paid: int, held: int, budget: int) -> Markup:
+def split(paid: int, held: int, budget: int) -> Svg:
     """Where a budget is: paid out, still held or promised, and the rest given back."""
     whole = budget or 1
     first, second = _WIDTH * paid / whole, _WIDTH * held / whole
-    body = [
-        Markup('<rect class="track" x="0" y="0" width="{:g}" height="14" rx="7"/>').format(_WIDTH),
-        Markup('<rect class="held" x="0" y="0" width="{:.1f}" height="14" rx="7"/>').format(first + second),
-        Markup('<rect class="bar" x="0" y="0" width="{:.1f}" height="14" rx="7"/>').format(first),
-    ]
+    widths = {"track": _WIDTH, "held": first + second, "bar": first}
+    body = [element("rect", class_=name, x=0, y=0, width=width, height=14, rx=7) for name, width in widths.items()]
     text = f"{100 * paid / whole:.0f} % paid, {100 * held / whole:.0f} % held."
-    return _svg("split", 14.0, "Where the budget is", text, body)
+    return _chart("split", 14.0, "Where the budget is", text, body)
 
 
-def _svg(name: str, height: float, title: str, text: str, body: Sequence[Markup]) -> Markup:
-    return _SVG.format(width=_WIDTH, height=height, name=name, title=title, text=text, body=Markup("").join(body))
+def _chart(name: str, height: float, title: str, text: str, body: Sequence[Svg]) -> Svg:
+    return picture(name, _WIDTH, height, *body, title=title, text=text, class_="chart")
 
 
-def _label(x: float, y: float, text: str, anchor: str) -> Markup:
-    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
+def _label(x: float, y: float, text: str, anchor: str) -> Svg:
+    return element("text", text, x=x, y=y, text_anchor=anchor)
 
 
 def _logarithmic(low: float, high: float, left: float, right: float) -> Scale:
@@ -135,16 +121,13 @@ def _logarithmic(low: float, high: float, left: float, right: float) -> Scale:
     return lambda x: left + (right - left) * math.log(x / low) / span
 
 
-def _y_axis(ticks: Sequence[float], down: Scale, left: float, right: float) -> Markup:
-    lines = [
-        Markup('<line class="grid" x1="{:g}" y1="{:.1f}" x2="{:g}" y2="{:.1f}"/>').format(left, down(t), right, down(t))
-        for t in ticks
-    ]
-    return Markup("").join([*lines, *(_label(left - 6, down(t) + 4, f"{t:g}", "end") for t in ticks)])
+def _y_axis(ticks: Sequence[float], down: Scale, left: float, right: float) -> list[Svg]:
+    lines = [element("line", class_="grid", x1=left, y1=down(t), x2=right, y2=down(t)) for t in ticks]
+    return [*lines, *(_label(left - 6, down(t) + 4, f"{t:g}", "end") for t in ticks)]
 
 
-def _x_axis(ticks: Sequence[float], across: Scale, bottom: float) -> Markup:
-    return Markup("").join(_label(across(t), bottom + 18, _tick_text(t), "middle") for t in ticks)
+def _x_axis(ticks: Sequence[float], across: Scale, bottom: float) -> list[Svg]:
+    return [_label(across(t), bottom + 18, _tick_text(t), "middle") for t in ticks]
 
 
 def _linear_ticks(low: float, high: float, about: int = 4) -> list[float]:
