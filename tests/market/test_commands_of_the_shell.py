@@ -38,7 +38,7 @@ def _serving(directory: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
     assert process.stdout is not None
     try:
         address = re.search(r"http://[\d.:]+", process.stdout.readline())
-        code = process.stdout.readline().strip().partition("/enter?code=")[2]
+        code = process.stdout.readline().strip().partition("/enter#")[2]
         assert address is not None
         yield process, address.group(), code
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     app = create_app(Settings(database_url=url, **limits), town.clock, ticking=False)  # type: ignore[arg-type]
     ids = {"settled": settled.round_id, "draft": draft.round_id, "open": opened.round_id, "user": owner.user_id}
     ids["hash"] = str(settled.terms_hash)
+    ids["spare"] = town.owners[-1].user_id
     with served(app) as address, httpx.Client(base_url=address, timeout=60) as client:
         yield Scene(client=client, town=town, tokens=tokens, ids=ids)
     town.market.store.close()
@@ -96,6 +98,10 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("GET", "/v1/users", None, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users", {"role": "owner", "name": "x"}, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users/{user}/code", None, (404, 404, 200, 404, 200)),
+    ("GET", "/v1/me/access", None, (200, 200, 200, 200, 200)),
+    ("POST", "/v1/users/{spare}/revoke", None, (404, 404, 404, 404, 200)),
+    ("POST", "/v1/users/{spare}/disable", None, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/users/{spare}/enable", None, (403, 403, 403, 403, 200)),
     ("POST", "/v1/deposits", TRANSFER, (403, 403, 403, 403, 409)),
     ("POST", "/v1/payouts", TRANSFER, (403, 403, 403, 403, 200)),
     ("GET", "/v1/payables", None, (403, 403, 403, 403, 200)),
@@ -132,11 +138,8 @@ def test_every_role_gets_what_is_its_own_and_nothing_else(
 
 
 def test_the_matrix_names_every_route_of_the_api(scene: Scene) -> None:
-    known = {
-        (method, path.replace("{settled}", "{round_id}").replace("{draft}", "{round_id}"))
-        for method, path, *_ in MATRIX
-    }
-    known = {(method, path.replace("{open}", "{round_id}").replace("{user}", "{user_id}")) for method, path in known}
+    named = re.compile(r"\{(settled|draft|open)\}"), re.compile(r"\{(user|spare)\}")
+    known = {(method, named[1].sub("{user_id}", named[0].sub("{round_id}", path))) for method, path, *_ in MATRIX}
     described = scene.client.get("/openapi.json").json()["paths"]
     routes = {(method.upper(), path) for path, methods in described.items() for method in methods if path[:3] == "/v1"}
     assert routes - known == {("POST", "/v1/tokens")}

@@ -68,7 +68,9 @@ def test_the_database_itself_refuses_a_negative_balance(either_town: Town) -> No
 
 def test_a_sqlite_column_holds_its_type_or_nothing(town: Town) -> None:
     with pytest.raises(IntegrityError), town.market.store.write() as connection:
-        connection.execute(text("INSERT INTO users VALUES ('u_x', 'owner', 'x', 'yesterday', NULL, 0)"))
+        connection.execute(
+            text("INSERT INTO users (user_id, role, name, created_at_ms) VALUES ('u_x', 'owner', 'x', 'yesterday')")
+        )
 
 
 def test_sqlite_is_durable_and_keeps_foreign_keys(town: Town) -> None:

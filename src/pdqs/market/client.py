@@ -13,12 +13,14 @@ from typing import final
 
 from pdqs.protocol.device_messages import Bid, BidReceipt, Message, Offer, Report, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
+    AccessPage,
     AnswerMessage,
     Forecast,
     ForecastRequest,
     Health,
     Invitation,
     Me,
+    Member,
     NewUser,
     NoticePage,
     PayablePage,
@@ -31,6 +33,7 @@ from pdqs.protocol.market_messages import (
     Transaction,
     Transfer,
     TrialBalance,
+    User,
     UserPage,
 )
 from pdqs.protocol.transport import Answer, Transport
@@ -59,6 +62,22 @@ class MarketClient(Transport):
     def renew_code(self, user_id: str) -> Invitation:
         """A fresh one-time code."""
         return self.ask(Invitation, "POST", f"/v1/users/{user_id}/code")
+
+    def access(self, after: str | None = None, limit: int = 50) -> AccessPage:
+        """A page of who signed in as the caller."""
+        return self.ask(AccessPage, "GET", "/v1/me/access", params=_page(after, limit))
+
+    def revoke(self, user_id: str) -> User:
+        """End every sign-in of a user."""
+        return self.ask(User, "POST", f"/v1/users/{user_id}/revoke")
+
+    def disable(self, user_id: str) -> Member:
+        """Shut someone out."""
+        return self.ask(Member, "POST", f"/v1/users/{user_id}/disable")
+
+    def enable(self, user_id: str) -> Member:
+        """Let someone in again."""
+        return self.ask(Member, "POST", f"/v1/users/{user_id}/enable")
 
     def users(self, after: str | None = None, limit: int = 50) -> UserPage:
         """A page of users."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,46 @@ Clock = Callable[[], int]
 def system_clock() -> int:
     """The server's own clock."""
     return time.time_ns() // 1_000_000
+
+
+@final
+class Callers:
+    """Users by the hash of their token, and until when that is taken on trust.
+
+    A token is forgotten once its end is committed. Who looked it up before that, and remembers it only now, is too
+    late: :meth:`remember` takes what was found since the count of ends that :meth:`ends` gave, and nothing older.
+    """
+
+    def __init__(self, most: int = 50_000) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[User, int]] = {}
+        self._ends = 0
+        self._most = most
+
+    def known(self, digest: str, now_ms: int) -> User | None:
+        """The user behind the hash of a token, if that is known well enough."""
+        user, until = self._known.get(digest, (None, 0))
+        return user if now_ms < until else None
+
+    def ends(self) -> int:
+        """How often tokens were ended; to be asked before a token is looked up."""
+        return self._ends
+
+    def remember(self, digest: str, user: User, *, until_ms: int, ends: int) -> None:
+        """Keep what a look-up found, unless a token was ended since it began."""
+        with self._lock:
+            if ends != self._ends:
+                return
+            if len(self._known) >= self._most:
+                self._known.clear()
+            self._known[digest] = (user, until_ms)
+
+    def forget(self, user_id: str) -> None:
+        """Forget a user's tokens: after the commit that ended them."""
+        with self._lock:
+            self._ends += 1
+            for digest in [digest for digest, (user, _) in self._known.items() if user.user_id == user_id]:
+                del self._known[digest]
 
 
 @final
@@ -56,8 +97,10 @@ class Market:
     store: Store
     clock: Clock = system_clock
     settings: Settings = Settings()
-    callers: dict[str, tuple[User, int]] = field(default_factory=dict, repr=False, compare=False)
-    """Users by the hash of their token, and until when that is taken on trust."""
+    callers: Callers = field(default_factory=Callers, repr=False, compare=False)
+    """Tokens that were looked up a moment ago."""
+    keys: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    """The server's own keys, by what they are for."""
     promises: dict[str, Promise] = field(default_factory=dict, repr=False, compare=False)
     """Frozen terms that were looked up before; what is frozen needs no looking up again."""
     signers: dict[str, Ed25519PrivateKey] = field(default_factory=dict, repr=False, compare=False)

@@ -1,16 +1,19 @@
-"""Registration: the operator lets people in, and hands out one-time codes."""
+"""Registration, and its end: the operator lets people in, hands out one-time codes, and can shut people out."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
-from pdqs.market import access
+from pdqs.market import access, trail
 from pdqs.market.context import Market
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.store.schema import users
-from pdqs.market.store.sql import insert_new
-from pdqs.protocol.market_messages import Invitation, NewUser, User
-from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.market.store.sql import Found, insert_new
+from pdqs.protocol.market_messages import Invitation, Member, NewUser, User
+from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType
+
+_SERVER = User(user_id=trail.THE_SERVER, role="operator", name="the market", created_at_ms=0)
+_FIRST_KEY = "first-operator"
 
 
 def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invitation:
@@ -21,29 +24,101 @@ def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invita
         insert_new(connection, users, user.model_dump())
         kept = user_by_id(connection, user.user_id)
         refuse_other_body((kept.role, kept.name) == (new.role, new.name))
-        code, expires = access.new_code(market, connection, kept.user_id)
-    return Invitation(user=kept, code=code, expires_at_ms=expires)
+        return _invitation(market, connection, kept, by=actor)
 
 
 def renew_code(market: Market, actor: User, user_id: str) -> Invitation:
     """A fresh one-time code: for oneself (another device), or by an operator for anyone."""
     with market.store.write() as connection:
-        if actor.role != "operator" and actor.user_id != user_id:
-            raise NotFoundError(ProblemType.NO_USER, f"there is no user {user_id} that you can see")
-        user = user_by_id(connection, user_id)
-        code, expires = access.new_code(market, connection, user_id)
-    return Invitation(user=user, code=code, expires_at_ms=expires)
+        user = _own_or_any(connection, actor, user_id)
+        return _invitation(market, connection, user, by=actor)
+
+
+def revoke_all(market: Market, actor: User, user_id: str) -> User:
+    """End every sign-in: page sessions, the token and a code not used yet; of oneself, or by an operator of anyone."""
+    with market.store.write() as connection:
+        user = _own_or_any(connection, actor, user_id)
+        access.end_all(connection, user_id)
+        trail.note(connection, user_id, "ended", by=actor.user_id, at_ms=market.clock())
+    market.callers.forget(user_id)
+    return user
+
+
+def disable_user(market: Market, actor: User, user_id: str) -> Member:
+    """Shut someone out: every sign-in ends, and no code is made until she is let in again. Her money stays hers."""
+    access.require(actor, "operator")
+    if user_id in (actor.user_id, derived_id("u", _SERVER, _FIRST_KEY)):
+        raise ConflictError(ProblemType.WRONG_ACCOUNT, "neither yourself nor the first operator can be disabled")
+    with market.store.write() as connection:
+        known = _row(connection, user_id)
+        access.end_all(connection, user_id)
+        if known.disabled_at_ms is None:
+            _set_disabled(connection, user_id, market.clock())
+            trail.note(connection, user_id, "disabled", by=actor.user_id, at_ms=market.clock())
+        kept = member_from(_row(connection, user_id))
+    market.callers.forget(user_id)
+    return kept
+
+
+def enable_user(market: Market, actor: User, user_id: str) -> Member:
+    """Let someone in again, with a code that is to be made next. Who asked to be erased stays so."""
+    access.require(actor, "operator")
+    with market.store.write() as connection:
+        known = _row(connection, user_id)
+        if known.erased_at_ms is not None:
+            raise ConflictError(ProblemType.ACCOUNT_DISABLED, "this account was erased, and stays closed")
+        if known.disabled_at_ms is not None:
+            _set_disabled(connection, user_id, None)
+            trail.note(connection, user_id, "enabled", by=actor.user_id, at_ms=market.clock())
+        return member_from(_row(connection, user_id))
 
 
 def first_operator(market: Market) -> Invitation:
     """The operator that a market starts with, and a one-time code for her."""
-    clock = User(user_id=f"u_{'0' * 24}", role="operator", name="the market", created_at_ms=0)
-    return register_user(market, clock, NewUser(role="operator", name="operator"), "first-operator")
+    return register_user(market, _SERVER, NewUser(role="operator", name="operator"), _FIRST_KEY)
+
+
+def is_new(market: Market) -> bool:
+    """Whether nobody was ever let in."""
+    with market.store.read() as connection:
+        return connection.execute(select(users.c.user_id).limit(1)).first() is None
 
 
 def user_by_id(connection: Connection, user_id: str) -> User:
     """A user, or the answer that there is none."""
+    return access.user_from(_row(connection, user_id))
+
+
+def member_from(row: Found) -> Member:
+    """A user as operators see her."""
+    shut = {"disabled_at_ms": row.disabled_at_ms, "erased_at_ms": row.erased_at_ms}
+    return Member(**access.user_from(row).model_dump(), **shut)
+
+
+def _row(connection: Connection, user_id: str) -> Found:
     row = connection.execute(select(users).where(users.c.user_id == user_id)).one_or_none()
     if row is None:
-        raise NotFoundError(ProblemType.NO_USER, f"there is no user {user_id} that you can see")
-    return access.user_from(row)
+        raise _nobody(user_id)
+    return row
+
+
+def _nobody(user_id: str) -> NotFoundError:
+    return NotFoundError(ProblemType.NO_USER, f"there is no user {user_id} that you can see")
+
+
+def _own_or_any(connection: Connection, actor: User, user_id: str) -> User:
+    """Oneself, or for an operator anyone; to others nobody is there."""
+    if actor.role != "operator" and actor.user_id != user_id:
+        raise _nobody(user_id)
+    return user_by_id(connection, user_id)
+
+
+def _invitation(market: Market, connection: Connection, user: User, *, by: User) -> Invitation:
+    if _row(connection, user.user_id).disabled_at_ms is not None:
+        raise ConflictError(ProblemType.ACCOUNT_DISABLED, "this account is disabled: no code is made for it")
+    code, expires = access.new_code(market, connection, user.user_id, by=by.user_id)
+    return Invitation(user=user, code=code, expires_at_ms=expires)
+
+
+def _set_disabled(connection: Connection, user_id: str, at_ms: int | None) -> None:
+    connection.execute(update(users).where(users.c.user_id == user_id).values(disabled_at_ms=at_ms))

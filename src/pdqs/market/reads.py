@@ -6,15 +6,27 @@ import math
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Column, ColumnElement, Connection, Select, Table, and_, or_, select
+from sqlalchemy import Select, Table, and_, or_, select
 
 from pdqs import __version__
 from pdqs.market import access, ledger
 from pdqs.market.bidding import bid_receipt, report_receipt
 from pdqs.market.context import Market
+from pdqs.market.paging import LIMIT, newest_first
+from pdqs.market.people import member_from
 from pdqs.market.round_terms import terms_of
 from pdqs.market.store import migrate
-from pdqs.market.store.schema import accounts, bids, offers, postings, reports, rounds, transactions, users
+from pdqs.market.store.schema import (
+    access_events,
+    accounts,
+    bids,
+    offers,
+    postings,
+    reports,
+    rounds,
+    transactions,
+    users,
+)
 from pdqs.market.store.sql import Found
 from pdqs.market.views import notice_message, offer_message, round_messages, visible_round
 from pdqs.model.errors import PdqsError
@@ -22,6 +34,8 @@ from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.planning.forecasts import plan
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
+    AccessEvent,
+    AccessPage,
     AnswerMessage,
     Forecast,
     ForecastPoint,
@@ -42,8 +56,6 @@ from pdqs.protocol.market_messages import (
 )
 from pdqs.protocol.problems import NotFoundError, ProblemType, UnprocessableError
 
-LIMIT = 50
-
 
 def me(market: Market, actor: User) -> Me:
     """The caller and her balance."""
@@ -61,7 +73,7 @@ def statement(market: Market, actor: User, after: str | None = None, limit: int 
         .where(postings.c.account == account)
     )
     with market.store.read() as connection:
-        rows, following = _newest_first(
+        rows, following = newest_first(
             connection, listed, transactions.c.at_ms, transactions.c.transaction_id, after, limit
         )
         items = [
@@ -78,6 +90,25 @@ def statement(market: Market, actor: User, after: str | None = None, limit: int 
         return Statement(balance_micros=ledger.balance(connection, account), items=items, next=following)
 
 
+def access_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> AccessPage:
+    """Who made codes for the caller, who signed in with them, and who ended her sign-ins, newest first."""
+    who = users.alias("who")
+    listed = (
+        select(access_events, who.c.name)
+        .outerjoin(who, who.c.user_id == access_events.c.by_user_id)
+        .where(access_events.c.user_id == actor.user_id)
+    )
+    with market.store.read() as connection:
+        rows, following = newest_first(
+            connection, listed, access_events.c.at_ms, access_events.c.event_id, after, limit
+        )
+    items = [
+        AccessEvent(at_ms=row.at_ms, what=row.what, by_user_id=row.by_user_id, by_name=row.name or "the server itself")
+        for row in rows
+    ]
+    return AccessPage(items=items, next=following)
+
+
 def rounds_page(
     market: Market, actor: User, state: RoundState | None = None, after: str | None = None, limit: int = LIMIT
 ) -> RoundPage:
@@ -89,7 +120,7 @@ def rounds_page(
     if state is not None:
         listed = listed.where(rounds.c.state == state)
     with market.store.read() as connection:
-        rows, following = _newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
+        rows, following = newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
         return RoundPage(items=round_messages(connection, rows), next=following)
 
 
@@ -117,7 +148,7 @@ def notices(market: Market, actor: User, after: str | None = None, limit: int = 
     open_now = and_(rounds.c.state == "open", rounds.c.bids_close_at_ms > market.clock())
     listed = select(rounds).where(rounds.c.terms_hash.is_not(None), or_(open_now, rounds.c.round_id.in_(mine)))
     with market.store.read() as connection:
-        rows, following = _newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
+        rows, following = newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
     return NoticePage(items=[notice_message(row) for row in rows], next=following)
 
 
@@ -158,8 +189,8 @@ def users_page(market: Market, actor: User, after: str | None = None, limit: int
     """Everyone, newest first."""
     access.require(actor, "operator")
     with market.store.read() as connection:
-        rows, following = _newest_first(connection, select(users), users.c.created_at_ms, users.c.user_id, after, limit)
-    return UserPage(items=[access.user_from(row) for row in rows], next=following)
+        rows, following = newest_first(connection, select(users), users.c.created_at_ms, users.c.user_id, after, limit)
+    return UserPage(items=[member_from(row) for row in rows], next=following)
 
 
 def payables(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> PayablePage:
@@ -245,28 +276,3 @@ def _own(
     if row is None:
         raise NotFoundError(_MISSING[what], f"you have no {what} in round {round_id}")
     return row
-
-
-def _newest_first(
-    connection: Connection,
-    listed: Select[object],
-    at: Column[int],
-    identifier: Column[str],
-    after: str | None,
-    limit: int,
-) -> tuple[list[Found], str | None]:
-    """One page of a list, and the cursor of the next: the time and id of the last row shown."""
-    if after is not None:
-        listed = listed.where(_before(at, identifier, after))
-    rows = list(connection.execute(listed.order_by(at.desc(), identifier.desc()).limit(limit + 1)))
-    if len(rows) <= limit:
-        return rows, None
-    last = rows[limit - 1]
-    return rows[:limit], f"{getattr(last, at.name)}.{getattr(last, identifier.name)}"
-
-
-def _before(at: Column[int], identifier: Column[str], after: str) -> ColumnElement[bool]:
-    time, _, name = after.partition(".")
-    if not time.isdigit() or len(time) > 15 or not name:
-        raise UnprocessableError(ProblemType.BAD_CURSOR, "'after' must be the 'next' of the page before")
-    return or_(at < int(time), and_(at == int(time), identifier < name))

@@ -20,7 +20,9 @@ class Settings:
 
     A rate is in requests a second, a burst in requests; callers are counted by address and, apart, by credential.
     ``device_origins`` are the web origins, separated by spaces, whose pages owners may run their device from (by token,
-    never with a session): that of ``pdqs owner page`` on her own machine unless set.
+    never with a session): that of ``pdqs owner page`` on her own machine unless set. ``public_url`` is the address that
+    people type when a proxy stands in front (``https://market.example``); ``trusted_proxies`` are the addresses,
+    separated by spaces, of proxies whose word on who is calling is taken: nobody's unless set.
     """
 
     database_url: str = "sqlite:///pdqs-market.db"
@@ -33,6 +35,8 @@ class Settings:
     code_hours: float = 72.0
     session_hours: float = 12.0
     device_origins: str = "http://127.0.0.1:8017"
+    public_url: str = ""
+    trusted_proxies: str = ""
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:

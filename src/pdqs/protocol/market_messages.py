@@ -89,10 +89,39 @@ class Invitation(Message):
     expires_at_ms: Millis
 
 
-class UserPage(Message):
-    """Users, oldest first; pass ``next`` as ``after`` for more."""
+class Member(Message):
+    """A user as operators see her."""
 
-    items: list[User]
+    user_id: Identifier
+    role: Role
+    name: Name
+    created_at_ms: Millis
+    disabled_at_ms: Millis | None
+    """Since when she is shut out; her money and her rounds stand."""
+    erased_at_ms: Millis | None
+    """Since when the market has forgotten her name, at her own wish."""
+
+
+class UserPage(Message):
+    """Users, newest first; pass ``next`` as ``after`` for more."""
+
+    items: list[Member]
+    next: Cursor | None
+
+
+class AccessEvent(Message):
+    """What was done about a user's access, and by whom: of a ``token`` or a ``session``, who made its code."""
+
+    at_ms: Millis
+    what: Literal["code", "token", "session", "ended", "disabled", "enabled", "erased"]
+    by_user_id: str
+    by_name: str
+
+
+class AccessPage(Message):
+    """Who signed in as the caller, newest first."""
+
+    items: list[AccessEvent]
     next: Cursor | None
 
 

@@ -62,6 +62,8 @@ class ProblemType(StrEnum):
     IDEMPOTENCY_KEY_REUSED = "idempotency-key-reused"
     INSUFFICIENT_FUNDS = "insufficient-funds"
     WRONG_ACCOUNT = "wrong-account"
+    ACCOUNT_DISABLED = "account-disabled"
+    MONEY_TO_COME = "money-to-come"
 
     # What was sent
     INVALID = "invalid"

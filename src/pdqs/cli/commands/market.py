@@ -101,9 +101,9 @@ def _operator(link: str) -> Iterator[tuple[str, MarketClient]]:
     from pdqs.model.errors import InputError
 
     if link:
-        address, found, code = link.partition("/enter?code=")
+        address, found, code = link.partition("/enter#")
         if not found:
-            raise InputError(f"--link must look like http://127.0.0.1:8000/enter?code=..., got {link!r}")
+            raise InputError(f"--link must look like http://127.0.0.1:8000/enter#..., got {link!r}")
         with MarketClient.enter(address, code) as client:
             yield address, client
         return

@@ -21,6 +21,7 @@ from pdqs import __version__
 from pdqs.market import reads, round_steps
 from pdqs.market.context import Clock, Market, system_clock
 from pdqs.market.http import routes
+from pdqs.market.http.forms import OwnForms
 from pdqs.market.http.limits import Gate
 from pdqs.market.http.observe import Metrics, Observer, log, where
 from pdqs.market.http.origins import DeviceOrigins
@@ -61,9 +62,10 @@ def create_app(settings: Settings = DEFAULTS, clock: Clock = system_clock, *, ti
     app.include_router(_operations)
     _add_api_page(app)
     _add_pages(app)
+    app.add_middleware(OwnForms, settings=settings)
     app.add_middleware(Gate, settings=settings)
     app.add_middleware(DeviceOrigins, settings=settings)
-    app.add_middleware(Observer, metrics=metrics)
+    app.add_middleware(Observer, metrics=metrics, settings=settings)
     return app
 
 

@@ -16,7 +16,9 @@ from typing import final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pdqs.market.http.cookies import is_secure
 from pdqs.market.http.limits import send_problem
+from pdqs.market.settings import Settings
 from pdqs.protocol.problems import ProblemType
 
 LOGGER = logging.getLogger("pdqs.market")
@@ -33,6 +35,12 @@ _SECURITY = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+
+
+_FILES = ("/static/", "/docs/static/")
+"""Files of the package, the same for everybody: a browser may keep them, and asks whether they have changed."""
+
+Headers = list[tuple[bytes, bytes]]
 
 
 def log(event: str, **fields: str | float) -> None:
@@ -102,8 +110,8 @@ class Metrics:
 class Observer:
     """ASGI middleware: an id, security headers, a log line and a count for every request."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: Metrics, settings: Settings) -> None:
+        self._app, self._metrics, self._settings = app, metrics, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -116,7 +124,8 @@ class Observer:
             nonlocal status, answered
             if message["type"] == "http.response.start":
                 status, answered = message["status"], True
-                message["headers"] = [*message["headers"], *_SECURITY, (b"x-request-id", request_id.encode())]
+                added = [*self._added(scope, message["headers"]), (b"x-request-id", request_id.encode())]
+                message["headers"] = [*message["headers"], *added]
             await send(message)
 
         try:
@@ -134,6 +143,15 @@ class Observer:
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.count(method, route, status, seconds)
             log("request", id=request_id, method=method, route=route, status=status, ms=round(1000 * seconds, 2))
+
+    def _added(self, scope: Scope, headers: Headers) -> Headers:
+        """What every answer says besides: nothing of it may be kept on the way, unless it says itself that it may."""
+        added = list(_SECURITY)
+        if b"cache-control" not in {name.lower() for name, _ in headers}:
+            added.append((b"cache-control", b"no-cache" if scope["path"].startswith(_FILES) else b"no-store"))
+        if is_secure(self._settings, scope["scheme"]):
+            added.append((b"strict-transport-security", b"max-age=31536000"))
+        return added
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})

@@ -9,10 +9,12 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, reads, round_steps
+from pdqs.market import access, people, reads, round_steps
 from pdqs.market.http.credentials import Calling
+from pdqs.market.paging import LIMIT
 from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
+    AccessPage,
     AnswerMessage,
     Cursor,
     Forecast,
@@ -20,6 +22,7 @@ from pdqs.protocol.market_messages import (
     IdempotencyKey,
     Invitation,
     Me,
+    Member,
     NewUser,
     NoticePage,
     PayablePage,
@@ -33,6 +36,7 @@ from pdqs.protocol.market_messages import (
     Transaction,
     Transfer,
     TrialBalance,
+    User,
     UserPage,
 )
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
@@ -87,6 +91,30 @@ def get_me(caller: Calling) -> Me:
     return reads.me(caller.market, caller.user())
 
 
+@router.get("/me/access", tags=["people"])
+def get_access(caller: Calling, after: After = None, limit: Limit = LIMIT) -> AccessPage:
+    """Who signed in as me, by whose code, and who ended my sign-ins; newest first."""
+    return reads.access_page(caller.market, caller.user(), after, limit)
+
+
+@router.post("/users/{user_id}/revoke", tags=["people"])
+def post_revoke(user_id: UserId, caller: Calling) -> User:
+    """End every sign-in (sessions, token, unused code), of oneself or (operator) of anyone."""
+    return people.revoke_all(caller.market, caller.user(), user_id)
+
+
+@router.post("/users/{user_id}/disable", tags=["people"])
+def post_disable(user_id: UserId, caller: Calling) -> Member:
+    """Shut someone out until enabled again (operator)."""
+    return people.disable_user(caller.market, caller.user(), user_id)
+
+
+@router.post("/users/{user_id}/enable", tags=["people"])
+def post_enable(user_id: UserId, caller: Calling) -> Member:
+    """Let someone in again, with a new code (operator)."""
+    return people.enable_user(caller.market, caller.user(), user_id)
+
+
 @router.post("/users", tags=["people"])
 def post_user(new: NewUser, key: Key, caller: Calling) -> Invitation:
     """Let someone in (operator)."""
@@ -94,7 +122,7 @@ def post_user(new: NewUser, key: Key, caller: Calling) -> Invitation:
 
 
 @router.get("/users", tags=["people"])
-def get_users(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> UserPage:
+def get_users(caller: Calling, after: After = None, limit: Limit = LIMIT) -> UserPage:
     """Everyone, newest first (operator)."""
     return reads.users_page(caller.market, caller.user(), after, limit)
 
@@ -106,7 +134,7 @@ def post_code(user_id: UserId, caller: Calling) -> Invitation:
 
 
 @router.get("/statement", tags=["money"])
-def get_statement(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> Statement:
+def get_statement(caller: Calling, after: After = None, limit: Limit = LIMIT) -> Statement:
     """The caller's own postings, newest first."""
     return reads.statement(caller.market, caller.user(), after, limit)
 
@@ -124,7 +152,7 @@ def post_payout(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
 
 
 @router.get("/payables", tags=["money"])
-def get_payables(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> PayablePage:
+def get_payables(caller: Calling, after: After = None, limit: Limit = LIMIT) -> PayablePage:
     """Owners with money to come (operator)."""
     return reads.payables(caller.market, caller.user(), after, limit)
 
@@ -164,7 +192,7 @@ def post_round(plan: RoundPlan, key: Key, caller: Calling) -> Round:
 
 @router.get("/rounds", tags=["rounds"])
 def get_rounds(
-    caller: Calling, state: RoundState | None = None, after: After = None, limit: Limit = reads.LIMIT
+    caller: Calling, state: RoundState | None = None, after: After = None, limit: Limit = LIMIT
 ) -> RoundPage:
     """A consumer's rounds, or all (operator), newest first."""
     return reads.rounds_page(caller.market, caller.user(), state, after, limit)
@@ -207,7 +235,7 @@ def get_answer(round_id: RoundId, caller: Calling) -> AnswerMessage:
 
 
 @router.get("/notices", tags=["owners"])
-def get_notices(caller: Calling, after: After = None, limit: Limit = reads.LIMIT) -> NoticePage:
+def get_notices(caller: Calling, after: After = None, limit: Limit = LIMIT) -> NoticePage:
     """Rounds to bid in, and those bid in (owner)."""
     return reads.notices(caller.market, caller.user(), after, limit)
 

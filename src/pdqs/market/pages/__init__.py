@@ -1,6 +1,7 @@
 """The market's web pages: server-rendered, with no request to anywhere else.
 
-One file per party (``consumer``, ``owner``, ``operator``) and ``entrance`` for everybody; ``render`` makes HTML,
+One file per party (``consumer``, ``owner``, ``operator``) ``entrance`` and ``account``
+for everybody; ``render`` makes HTML,
 ``session`` says who is looking, ``charts`` draws.
 """
 
@@ -8,10 +9,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from pdqs.market.pages import consumer, entrance, operator, owner
+from pdqs.market.pages import account, consumer, entrance, operator, owner
 
 router = APIRouter(include_in_schema=False)
-for part in (entrance, consumer, owner, operator):
+for part in (entrance, account, consumer, owner, operator):
     router.include_router(part.router)
 
 __all__ = ["router"]

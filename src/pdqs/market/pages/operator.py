@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from pdqs.market import reads, round_steps
+from pdqs.market import people, reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
@@ -20,6 +20,7 @@ from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, Unpr
 router = APIRouter(prefix="/operator", route_class=PageRoute)
 
 STEPS = {"clear": round_steps.clear_round, "settle": round_steps.settle_round, "cancel": round_steps.cancel_round}
+ACCESS = {"revoke": people.revoke_all, "disable": people.disable_user, "enable": people.enable_user}
 MOVES = {"deposit": round_steps.deposit, "payout": round_steps.pay_out}
 
 
@@ -75,7 +76,7 @@ def move_money(request: Request, move: str, session: OperatorSession, form: Form
 
 
 @router.get("/people")
-def people(request: Request, session: OperatorSession, after: After = None) -> Response:
+def everyone(request: Request, session: OperatorSession, after: After = None) -> Response:
     """Everyone, and a form to let someone in."""
     return _people_page(request, session.user, after=after)
 
@@ -100,6 +101,19 @@ def renew(request: Request, user_id: UserId, session: OperatorSession, form: For
     assert form is not None  # its CSRF token has been checked
     made = round_steps.renew_code(market_of(request), session.user, user_id)
     return _people_page(request, session.user, invitation=made)
+
+
+@router.post("/people/{user_id}/{change}")
+def change_access(request: Request, user_id: UserId, change: str, session: OperatorSession, form: Form) -> Response:
+    """End someone's sign-ins, shut her out, or let her in again; what stands against it is said on the page."""
+    assert form is not None  # its CSRF token has been checked
+    if change not in ACCESS:
+        raise NotFoundError(ProblemType.NO_STEP, "that cannot be done to an account")
+    try:
+        ACCESS[change](market_of(request), session.user, user_id)
+    except MarketError as refused:
+        return _people_page(request, session.user, status=refused.status, fault=str(refused))
+    return RedirectResponse("/operator/people", status_code=303)
 
 
 def _ledger(market: Market, user: User) -> Filled:

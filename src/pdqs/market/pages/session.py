@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 from pdqs.market import access
 from pdqs.market.access import Session
 from pdqs.market.context import Market
+from pdqs.market.http.cookies import read_cookie
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.market_messages import Cursor, Role
 from pdqs.protocol.problems import MarketError, ProblemType, UnprocessableError
@@ -34,7 +35,7 @@ def market_of(request: Request) -> Market:
 
 def session_or_none(request: Request) -> Session | None:
     """The session of whoever is looking, if there is one."""
-    cookie = request.cookies.get(access.COOKIE)
+    cookie = read_cookie(request)
     if not cookie:
         return None
     try:
@@ -43,12 +44,18 @@ def session_or_none(request: Request) -> Session | None:
         return None
 
 
+def _signed_in(request: Request) -> Session:
+    """The session of whoever is looking; the page is told of it."""
+    session = session_or_none(request)
+    if session is None:
+        raise SignInFirst
+    request.state.session = session
+    return session
+
+
 def _guard(role: Role) -> Callable[[Request], Session]:
     def guarded(request: Request) -> Session:
-        session = session_or_none(request)
-        if session is None:
-            raise SignInFirst
-        request.state.session = session
+        session = _signed_in(request)
         access.require(session.user, role)
         return session
 
@@ -61,14 +68,12 @@ async def _fields(request: Request) -> FormData:
 
 def _form(request: Request, form: Annotated[FormData, Depends(_fields)]) -> FormData:
     """The fields of a form whose CSRF token is that of the session."""
-    session = session_or_none(request)
-    if session is None:
-        raise SignInFirst
-    request.state.session = session
+    session = _signed_in(request)
     access.check_csrf(session, str(form.get("csrf_token", "")))
     return form
 
 
+AnySession = Annotated[Session, Depends(_signed_in)]
 ConsumerSession = Annotated[Session, Depends(_guard("consumer"))]
 OwnerSession = Annotated[Session, Depends(_guard("owner"))]
 OperatorSession = Annotated[Session, Depends(_guard("operator"))]

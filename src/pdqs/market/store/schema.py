@@ -42,6 +42,28 @@ users = Table(
     Column("created_at_ms", Whole, nullable=False),
     Column("token_hash", Text, unique=True),
     Column("reports_made", Whole, nullable=False, server_default="0"),
+    Column("disabled_at_ms", Whole),
+    Column("erased_at_ms", Whole),
+    **_STRICT,
+)
+
+server_keys = Table(
+    "server_keys",
+    metadata,
+    Column("purpose", Text, primary_key=True),
+    Column("key", Text, nullable=False),
+    **_STRICT,
+)
+
+access_events = Table(
+    "access_events",
+    metadata,
+    Column("event_id", Text, primary_key=True),
+    Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
+    Column("at_ms", Whole, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("by_user_id", Text, nullable=False),
+    Index("access_events_by_user", "user_id", "at_ms", "event_id"),
     **_STRICT,
 )
 
@@ -60,6 +82,7 @@ codes = Table(
     Column("user_id", Text, ForeignKey("users.user_id"), primary_key=True),
     Column("code_hash", Text, unique=True, nullable=False),
     Column("expires_at_ms", Whole, nullable=False),
+    Column("made_by", Text, nullable=False, server_default=""),
     **_STRICT,
 )
 
@@ -69,6 +92,7 @@ sessions = Table(
     Column("cookie_hash", Text, primary_key=True),
     Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
     Column("expires_at_ms", Whole, nullable=False),
+    Index("sessions_by_user", "user_id"),
     **_STRICT,
 )
 

@@ -1,0 +1,22 @@
+"""Who signed in as whom: every code that was made or used for a user, and every end of her sign-ins, for her to see."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from pdqs.market.store.schema import access_events
+
+What = Literal["code", "token", "session", "ended", "disabled", "enabled", "erased"]
+"""A code was made; it was used for a token, or for a page session; all sign-ins were ended; and so on."""
+
+THE_SERVER = f"u_{'0' * 24}"
+"""Whoever can reach the server's own command line or database."""
+
+
+def note(connection: Connection, user_id: str, what: What, *, by: str, at_ms: int) -> None:
+    """Enter that something was done about a user's access, in the transaction that does it."""
+    row = {"event_id": secrets.token_hex(12), "user_id": user_id, "at_ms": at_ms, "what": what, "by_user_id": by}
+    connection.execute(access_events.insert(), row)
