@@ -63,7 +63,6 @@ class ProblemType(StrEnum):
     INSUFFICIENT_FUNDS = "insufficient-funds"
     WRONG_ACCOUNT = "wrong-account"
     ACCOUNT_DISABLED = "account-disabled"
-    MONEY_TO_COME = "money-to-come"
 
     # What was sent
     INVALID = "invalid"
