@@ -56,7 +56,7 @@ def seen_widths(terms: pdqs.Terms, owners: int, rounds: int) -> list[float]:
     rng, found = np.random.default_rng([SEED, owners]), []
     scale = owners if terms.query.kind in ("count", "histogram") else 1
     for _ in range(rounds):
-        values = terms.question.domain.decode(rng.integers(0, terms.domain_size, owners))
+        values = terms.domain.decode(rng.integers(0, terms.domain_size, owners))
         answer = pdqs.trade(values, rng.random(owners), terms, rng).answer
         if answer.value is not None:
             ends = np.atleast_2d(answer.interval)

@@ -12,7 +12,6 @@ import pdqs
 from pdqs.clearing.lottery import LotteryMarket, clear_by_lottery
 from pdqs.estimate.bucket_histograms import bucket_shares, tally_buckets
 from pdqs.estimate.level_means import level_mean, tally_levels
-from pdqs.estimate.predicted import Bought, buckets_for, levels_for
 from pdqs.estimate.side_intervals import WINDOW_REACH, Window, answer_reach, point, window
 from pdqs.estimate.sides import SideTally, no_answers, tally_sides
 from pdqs.estimate.stages import STAGES, dealt, spread, stages_of
@@ -24,6 +23,7 @@ from pdqs.privacy.asking import ask, ask_buckets, ask_sides
 from pdqs.privacy.entropy import SeededEntropy
 from pdqs.privacy.loss import cap_q
 from pdqs.privacy.randomiser import draw_reports, q_numerators
+from pdqs.rounds.predicted import Bought, buckets_for, levels_for
 
 Array = np.ndarray
 

@@ -24,9 +24,9 @@ import numpy as np
 import questions_rounds as rounds_of
 
 import pdqs
-from pdqs.estimate.predicted import best_question, buckets_for, cell_error, levels_for, mean_error, side_bound
 from pdqs.experiments import populations
 from pdqs.model.query import Query
+from pdqs.rounds.predicted import best_question, buckets_for, cell_error, levels_for, mean_error, side_bound
 
 OWNERS = 2000
 BUDGET = 0.3

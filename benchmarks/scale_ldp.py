@@ -38,7 +38,7 @@ def ours(k: int, n: int) -> Callable[[np.ndarray], Shares]:
     """pdqs.randomise and pdqs.answer, with the interval and the check for correlation that an answer has."""
     domain = pdqs.Domain.grid(0, k - 1, 1)
     terms = pdqs.presets.sound(query=pdqs.Histogram(domain), budget=1.0)
-    offers = make_offers(np.zeros(n), q_of_epsilon(np.full(n, EPSILON), k), np.zeros(n), domain, 0)
+    offers = make_offers(np.zeros(n), q_of_epsilon(np.full(n, EPSILON), k), np.zeros(n), terms.asking, 0)
     rng = np.random.default_rng(1)
 
     def run(values: np.ndarray) -> Shares:

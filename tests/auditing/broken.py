@@ -43,7 +43,7 @@ def _integral_cut_short(bids: Floats, terms: Terms, _draws: int) -> Offers:
         np.asarray(bids),
         q,
         own + np.maximum(faced.payment(bids) - own - beyond, 0.0),
-        terms.question.domain,
+        terms.asking,
         terms.budget_micros,
     )
 
@@ -58,7 +58,7 @@ def _peeking_rung(bids: Floats, terms: Terms, _draws: int) -> Offers:
         fits = curve(terms.bound_rule, ladder.scale(middle), terms.setting).payment(bids).sum() <= terms.budget - 1e-5
         low, high = (middle, high) if fits else (low, middle)
     chosen = curve(terms.bound_rule, ladder.scale(low), terms.setting)
-    return make_offers(bids, chosen.q(bids), chosen.payment(bids), terms.question.domain, terms.budget_micros)
+    return make_offers(bids, chosen.q(bids), chosen.payment(bids), terms.asking, terms.budget_micros)
 
 
 def _overspending(bids: Floats, terms: Terms, draws: int) -> Offers:

@@ -21,7 +21,7 @@ QUERIES = [pdqs.Count(), pdqs.Median(pdqs.Domain.grid(0, 2, 1)), pdqs.Histogram(
 
 def offers_at(q: Any, query: Any) -> Any:
     q = np.array(q)
-    return make_offers(np.full(q.size, 0.5), q, np.full(q.size, 0.25), query.question.domain, 10**9)
+    return make_offers(np.full(q.size, 0.5), q, np.full(q.size, 0.25), query.question, 10**9)
 
 
 def test_the_coin_is_found_to_tell_the_truth_for_exactly_the_words_below_q_times_two_to_the_32() -> None:

@@ -110,7 +110,7 @@ def test_the_answer_is_the_cores_for_the_same_reports(town: Town) -> None:
         if owner.user_id in asked:
             town.report(owner, found, code)
     assert round_steps.advance_due(town.market) == [found.round_id]
-    expected = pdqs.answer(pdqs.received(codes, terms.question.domain), offers, terms)
+    expected = pdqs.answer(pdqs.received(codes, terms.domain), offers, terms)
     answer = _answer(town, found)
     assert answer.values == [pytest.approx(expected.value)]
     assert answer.interval == [pytest.approx(list(expected.interval))]

@@ -37,7 +37,7 @@ def notice(query: Query | None = None, *, attribute: str = "smoker", **changes: 
         sort_keys=True,
         separators=(",", ":"),
     )
-    question = Question(attribute=attribute, text=terms.question.text, domain=DomainMessage.of(terms.question.domain))
+    question = Question(attribute=attribute, text=terms.asking.text, domain=DomainMessage.of(terms.domain))
     honest = RoundNotice(
         round_id=ROUND,
         state="reporting",

@@ -23,7 +23,7 @@ def seen(terms: pdqs.Terms, owners: int, rounds: int, seed: int) -> list[float]:
     rng, found = np.random.default_rng(seed), []
     for _ in range(rounds):
         codes = rng.integers(0, terms.domain_size, owners)
-        values = terms.question.domain.decode(codes)
+        values = terms.domain.decode(codes)
         answer = pdqs.trade(values, rng.random(owners), terms, rng).answer
         if answer.value is not None:
             ends = np.atleast_2d(answer.interval)

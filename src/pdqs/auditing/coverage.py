@@ -115,7 +115,7 @@ def _rounds(
     mechanism: Mechanism, terms: Terms, pattern: str, owners: int, rounds: int, rng: np.random.Generator
 ) -> Iterator[bool | None]:
     """Whether each round's interval held the truth; None for a round without an answer."""
-    domain = terms.question.domain
+    domain = terms.domain
     for _ in range(rounds):
         trait, places = people(pattern, owners, SHARES.get(pattern, SHARE), rng)
         codes = codes_of(trait, domain.size, rng)

@@ -135,4 +135,8 @@ def only(offers: Offers, rows: Integers) -> Offers:
         budget_micros=offers.budget_micros,
         chance=offers.chance[rows],
         draw=offers.draw[rows],
+        question=offers.question,
+        deal=offers.deal[rows],
+        stage=offers.stage[rows],
+        side=offers.side[rows],
     )

@@ -93,7 +93,7 @@ def _attack(
 ) -> Poisoning:
     """The same rounds, with the liars honest and with them lying: what remains is their doing."""
     here = market.terms(terms)
-    domain = here.question.domain
+    domain = here.domain
     codes = rng.integers(0, domain.size, len(market))
     codes[liars] = 0
     values, truth = domain.decode(codes), truth_of(here.query, codes)

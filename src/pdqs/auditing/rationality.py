@@ -85,7 +85,7 @@ def _utility(prices: Floats, paid_micros: Floats, loss: Floats) -> Floats:
 
 def _loss(offers: Offers) -> Floats:
     """eps(q) on the domain as it is."""
-    return epsilon(offers.q, offers.domain.size)
+    return epsilon(offers.q, offers.question.kappa)
 
 
 def _worst_at_the_edge(mechanism: Mechanism, market: Market, terms: Terms) -> float:

@@ -69,14 +69,14 @@ def offers_by_lottery(bids: Floats, words: Words, rule: Asks, terms: Terms) -> O
 
 def drawn_offers(bids: Floats, words: Words, found: LotteryResult, terms: Terms) -> Offers:
     """A lottery's result, of all owners or of a batch of them, as offers."""
-    domain = terms.question.domain
     return Offers(
         bids=bids,
         q=found.q,
-        epsilon=epsilon_upper(found.q, domain.size),
+        epsilon=epsilon_upper(found.q, terms.kappa),
         payment_micros=found.price_micros,
-        domain=domain,
+        domain=terms.domain,
         budget_micros=terms.budget_micros,
+        question=terms.asking,
         chance=found.chance,
         draw=words,
     )

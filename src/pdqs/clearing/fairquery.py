@@ -17,7 +17,7 @@ from pdqs.rounds.terms import Terms
 
 def clear_fairly(bids: Floats, terms: Terms) -> Offers:
     """FairQuery on whole micro-units: the share of the budget is rounded down, the owners' prices up."""
-    draft = Draft(bids, terms.question.domain, terms.budget_micros)
+    draft = Draft(bids, terms.asking, terms.budget_micros)
     order = np.argsort(bids, kind="stable")
     ascending, n = bids[order], bids.size
     winners = np.arange(1, n)

@@ -25,9 +25,9 @@ def clear_as_expected(bids: Floats, terms: Terms) -> Offers:
     """Everyone at the curve that spends the budget on average."""
     chosen = curve_ahead(bids.size, terms)
     if chosen is None:
-        return Draft(bids, terms.question.domain, terms.budget_micros).closed()
+        return Draft(bids, terms.asking, terms.budget_micros).closed()
     q = chosen.q(bids)
-    return make_offers(bids, q, chosen.payment_at(bids, q), terms.question.domain, terms.budget_micros)
+    return make_offers(bids, q, chosen.payment_at(bids, q), terms.asking, terms.budget_micros)
 
 
 def curve_ahead(owners: int, terms: Terms) -> Curve | None:

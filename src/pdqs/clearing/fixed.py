@@ -27,4 +27,4 @@ def clear_openly(bids: Floats, terms: Terms) -> Offers:
     """Everyone at the curve, at full payment."""
     chosen = curve_for(bids, terms)
     q = chosen.q(bids)
-    return make_offers(bids, q, chosen.payment_at(bids, q), terms.question.domain, terms.budget_micros)
+    return make_offers(bids, q, chosen.payment_at(bids, q), terms.asking, terms.budget_micros)

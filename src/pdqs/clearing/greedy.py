@@ -25,5 +25,5 @@ def clear_greedily(bids: Floats, terms: Terms) -> Offers:
     bought = np.zeros(bids.size, dtype=bool)
     bought[order[: int(np.searchsorted(total, terms.budget_micros, side="right"))]] = True
     return make_offers(
-        bids, np.where(bought, q, 0.0), np.where(bought, payments, 0.0), terms.question.domain, terms.budget_micros
+        bids, np.where(bought, q, 0.0), np.where(bought, payments, 0.0), terms.asking, terms.budget_micros
     )

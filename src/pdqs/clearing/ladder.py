@@ -107,7 +107,7 @@ def apply(bids: Floats, calibration: Calibration, terms: Terms) -> Offers:
     """Price a batch of bids at their rungs. Batches are independent: any split gives the same offers."""
     ladder = ladder_of(*terms.bid_range)
     curves = [_curve(terms, ladder.scale(int(rung))) for rung in calibration.rungs]
-    draft = Draft(bids, terms.question.domain, terms.budget_micros)
+    draft = Draft(bids, terms.asking, terms.budget_micros)
 
     def price(part: slice) -> None:
         q, payments = _priced(bids[part], calibration, curves)

@@ -26,7 +26,7 @@ def clear_single_minded(bids: Floats, terms: Terms) -> Offers:
     >>> (offers.q > 0).tolist(), offers.payment.round(3).tolist()
     ([True, True, True, False], [0.333, 0.333, 0.333, 0.0])
     """
-    draft = Draft(bids, terms.question.domain, terms.budget_micros)
+    draft = Draft(bids, terms.asking, terms.budget_micros)
     order = np.argsort(bids, kind="stable")
     q = round_q_down(np.array(terms.q_max))
     asked = payment_micros(np.append(bids[order], terms.setting.high) * terms.setting.load(q))

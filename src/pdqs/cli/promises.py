@@ -118,7 +118,7 @@ def private(done: Trade) -> Promise:
     bought = offers.q > 0
     if bool((done.payments.micros != offers.payment_micros)[bought].any()):
         return Promise("LDP", False, "the payment shows the coin: no epsilon holds")
-    true = epsilon(offers.q, offers.domain.size)
+    true = epsilon(offers.q, offers.question.kappa)
     worst = int(np.argmax(true - offers.epsilon))
     if true[worst] > offers.epsilon[worst] * (1.0 + 1e-9):
         return Promise("LDP", False, f"epsilon is {true[worst]:.2f} where {offers.epsilon[worst]:.2f} is stated")

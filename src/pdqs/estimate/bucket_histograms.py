@@ -14,7 +14,7 @@ law of subset selection. Weights are q^2 where prices tell nothing. The sums are
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar, final
+from typing import final
 
 import numpy as np
 
@@ -23,11 +23,10 @@ from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers, Words, read_only
 from pdqs.model.errors import EstimateError, ensure
 from pdqs.privacy.bucket_maps import cell_sums, collision, multipliers
+from pdqs.privacy.noise import bucket_noise
 
 GRAIN = 2.0**20
 LEAST_Q = 2.0**-12
-
-Noise = TypeVar("Noise", float, Floats)
 
 
 @final
@@ -107,7 +106,7 @@ def bucket_shares(tally: BucketTally, owners: int) -> Cells:
         raise EstimateError("no report came, so there is nothing to make a histogram of")
     c = collision(size, g)
     share = raw_shares(tally.inside / GRAIN, w, lift, c, g)
-    told, silent = report_noise(w2, w2_q, w2_qq, c, g)
+    told, silent = bucket_noise(w2, w2_q, w2_qq, c, g)
     drawn = max(w2 - w * w / owners, 0.0)
     ones = np.ones(size) / w**2
     return Cells(share, (ones * silent, ones * (told - silent + drawn), -ones * drawn))
@@ -117,17 +116,3 @@ def raw_shares(inside: Floats, weight: Floats | float, lift: Floats | float, c: 
     """sum w y / sum w, y = (1[j in bucket] - q c - (1-q)/g) / (q (1-c)); ``inside`` and ``lift`` are sums of w/q."""
     shares: Floats = (inside - c * weight - (lift - weight) / g) / ((1.0 - c) * weight)
     return shares
-
-
-def report_noise(w2: Noise, w2_q: Noise, w2_qq: Noise, c: float, g: int) -> tuple[Noise, Noise]:
-    """sum w^2 p(1-p)/(p1-p0)^2 at p = p1 and at p = p0, from the sums of w^2, w^2/q and w^2/q^2.
-
-    Both are 1/g + slope q, so p(1-p)/q^2 is a quadratic in 1/q.
-    """
-    x = 1.0 / g
-
-    def at(slope: float) -> Noise:
-        total: Noise = x * (1.0 - x) * w2_qq + slope * (1.0 - 2.0 * x) * w2_q - slope * slope * w2
-        return total / (1.0 - c) ** 2
-
-    return at(1.0 - x), at(c - x)

@@ -75,5 +75,5 @@ def _told(terms: Terms, row: Figure, value: Figure) -> Figure:
     if isinstance(terms.query, Mean):
         return float(row[0])
     if isinstance(terms.query, Median | Quantile):
-        return float(row[int(np.searchsorted(terms.question.domain.numbers, value))])
+        return float(row[int(np.searchsorted(terms.domain.numbers, value))])
     return row

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.estimate.bucket_histograms import GRAIN, raw_shares, report_noise, whole_cell_sums
+from pdqs.estimate.bucket_histograms import GRAIN, raw_shares, whole_cell_sums
 from pdqs.estimate.chances import LEAST_Q, ChanceTally, Sampled, sampled, tally_chances
 from pdqs.estimate.drawn import ShareVariance, general_variance, solved_shares
 from pdqs.estimate.functionals import Shares
@@ -23,6 +23,7 @@ from pdqs.estimate.strata import Strata
 from pdqs.model.arrays import Booleans, Floats, Integers, Words, read_only
 from pdqs.model.errors import ensure
 from pdqs.privacy.bucket_maps import collision
+from pdqs.privacy.noise import bucket_noise
 
 
 @final
@@ -86,7 +87,7 @@ def found_buckets(tally: DrawnBuckets) -> tuple[Sampled, ShareVariance]:
     weight, lift = codes.weight[:, None] * rate, codes.lift[:, None] * rate
     shares = raw_shares(tally.inside[heard] / GRAIN, weight, lift, c, g)
     found = replace(codes, mean=shares, second=shares)
-    inside, outside = report_noise(found.square[:, None], found.tilted[:, None], found.steep[:, None], c, g)
+    inside, outside = bucket_noise(found.square[:, None], found.tilted[:, None], found.steep[:, None], c, g)
     q = (found.weight / found.lift)[:, None]
     ones = np.ones((1, shares.shape[1]))
     variance = general_variance(

@@ -10,7 +10,7 @@ from pdqs.rounds.terms import Terms
 
 def read_mean(evidence: Evidence, terms: Terms, level: float) -> Reading:
     """The mean of all owners' numbers."""
-    numbers = terms.question.domain.numbers
+    numbers = terms.domain.numbers
     least, most = float(numbers[0]), float(numbers[-1])
     found = estimated_mean(NumberMean(numbers), evidence, terms.estimator, level)
     raw, low, high = (float(ends[0]) for ends in (found.estimate, found.low, found.high))

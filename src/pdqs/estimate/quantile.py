@@ -28,7 +28,7 @@ def read_quantile(evidence: Evidence, terms: Terms, level: float) -> Reading:
 
     Its standard error is that of an interval as wide under the normal law: half-width / z.
     """
-    numbers, p = terms.question.domain.numbers, rank_of(terms)
+    numbers, p = terms.domain.numbers, rank_of(terms)
     shares = estimated_shares(CumulativeShares(numbers.size), evidence, terms.estimator, level)
     found = _codes(evidence, terms, level, shares, 0.0)
     low, high = float(numbers[found.low]), float(numbers[found.high])
@@ -62,7 +62,7 @@ class MovedQuantile:
     shares: Estimated
 
     def at(self, share: float) -> Floats:
-        numbers = self.terms.question.domain.numbers
+        numbers = self.terms.domain.numbers
         found = _codes(self.evidence, self.terms, self.level, self.shares, checked_share(share))
         return np.array([numbers[found.low], numbers[found.high]])
 

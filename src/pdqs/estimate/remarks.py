@@ -77,7 +77,7 @@ def sensitivity_of(evidence: Evidence, terms: Terms, reading: Reading) -> str:
     far = reading.slack / unheard
     who = f"the {unheard:.0%} of owners not heard"
     if isinstance(terms.query, Mean):
-        numbers = terms.question.domain.numbers
+        numbers = terms.domain.numbers
         amount = "" if far >= numbers[-1] - numbers[0] else f"{far:.3g} on average"
     else:
         amount = "" if far >= 1 else f"{100 * far:.2g} points"

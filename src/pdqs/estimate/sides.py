@@ -19,6 +19,7 @@ import numpy as np
 from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers, read_only
 from pdqs.model.errors import EstimateError
+from pdqs.privacy.noise import side_noise
 
 LEAST_Q = 2.0**-12
 """A smaller q tells nothing, and its cube would not fit the sums."""
@@ -88,17 +89,6 @@ def no_answers(p: float) -> SideTally:
     )
 
 
-def noise(q: Floats, p: float) -> Floats:
-    """v, the variance of h where F(m) = p.
-
-    >>> noise(np.array([0.5]), 0.5).tolist()
-    [1.0]
-    """
-    pi = q * p + (1.0 - q) / 2.0
-    v: Floats = pi * (1.0 - pi) / q**2
-    return v
-
-
 def tally_sides(thresholds: Integers, answers: Integers, q: Floats, p: float, *, chances: Floats | None) -> SideTally:
     """Add up one batch of answers that arrived, all columns in the same order.
 
@@ -112,7 +102,7 @@ def tally_sides(thresholds: Integers, answers: Integers, q: Floats, p: float, *,
     at, cells = np.unique(thresholds, return_inverse=True)
     h = (answers - (1.0 - q) / 2.0) / q - p
     pi = q * p + (1.0 - q) / 2.0
-    v = noise(q, p)
+    v = side_noise(q, p)
     a = 1.0 / v if chances is None else 1.0 / chances[told]
 
     def summed(values: Floats) -> Sums:

@@ -17,7 +17,7 @@ from pdqs.model import query
 from pdqs.model.arrays import Integers
 from pdqs.model.errors import EstimateError, TermsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
-from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, RuleName
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, QuestionKind, RuleName
 from pdqs.model.query import Query
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 from pdqs.protocol.device_messages import DomainMessage, Question
@@ -28,6 +28,9 @@ from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
 
 LEVEL = 0.95
+
+MARKET_QUESTION = QuestionKind.VALUE.value
+"""What devices are asked for in a market: they know no smaller question there yet. The one place to lift that."""
 
 
 def query_of(message: QueryMessage) -> Query:
@@ -54,6 +57,7 @@ def terms_of(plan: RoundPlan) -> Terms:
         contract=ContractName.ON_REPORT,
         epsilon_max=plan.epsilon_max,
         estimator=plan.estimator,
+        question=MARKET_QUESTION,
     )
     ensure(terms.budget_micros == plan.budget_micros, "the budget does not survive being a float")
     ensure(terms.bound_rule is not None, "the terms have no rule")  # a property that refuses a rule which is none
@@ -132,7 +136,7 @@ def outcome_of(
     An owner who was asked nothing (q = 0) has nothing to send, so hers counts as arrived, with no weight.
     """
     q = np.array(q_numerators, dtype=np.float64) / Q_UNITS
-    domain = terms.question.domain
+    domain = terms.domain
     offers = Offers(
         bids=np.zeros(q.size),
         q=q,
@@ -203,4 +207,4 @@ def _figures(reports: Reports, offers: Offers, terms: Terms) -> _Figures:
 def _labels(found: Answer, terms: Terms) -> list[str]:
     if not isinstance(found.value, np.ndarray):
         return [""]
-    return [str(value) for value in terms.question.domain.decode(np.arange(terms.domain_size))]
+    return [str(value) for value in terms.domain.decode(np.arange(terms.domain_size))]

@@ -165,12 +165,12 @@ CHECKS: Checks = MappingProxyType(
             "notice",
             lambda t: _differs("attribute", t.promise.attribute, t.notice.question.attribute),
         ),
-        "shown text": ("notice", lambda t: _differs("text", t.promise.terms.question.text, t.notice.question.text)),
+        "shown text": ("notice", lambda t: _differs("text", t.promise.terms.asking.text, t.notice.question.text)),
         "domain": ("notice", _domain),
         "shown answers": (
             "notice",
             lambda t: _differs(
-                "list of answers", DomainMessage.of(t.promise.terms.question.domain), t.notice.question.domain
+                "list of answers", DomainMessage.of(t.promise.terms.domain), t.notice.question.domain
             ),
         ),
         "shown bid range": ("notice", _bid_range),

@@ -33,11 +33,11 @@ class Change:
 def changed_terms(terms: Terms, shares: Floats) -> list[Change]:
     """A lower and a higher cap, the other kind of rule, and a grid of half as many values where there is one."""
     found = [*_caps(terms, shares), *_other_rule(terms, shares)]
-    domain = terms.question.domain
+    domain = terms.domain
     if domain.kind == "grid" and domain.size > 2:
         twice = Domain(kind="grid", start=domain.start, step=2 * domain.step, size=(domain.size + 1) // 2)
         p = terms.query.p if isinstance(terms.query, Median | Quantile) else 0.5
-        query = query_of(terms.query.kind, domain=twice, p=p, text=terms.question.text)
+        query = query_of(terms.query.kind, domain=twice, p=p, text=terms.asking.text)
         other = dataclasses.replace(terms, query=query)
         found.append(Change(f"a coarser grid, by {twice.step:g}", other, coarser(shares)))
     return found

@@ -143,7 +143,7 @@ def _half_widths(found: Answer, evidence: Evidence, terms: Terms, shares: Floats
     if isinstance(terms.query, Median | Quantile):
         return _rank_half_width(evidence, terms, shares, found.level), half, half
     if isinstance(terms.query, Mean):
-        numbers = terms.question.domain.numbers
+        numbers = terms.domain.numbers
         return half / float(numbers[-1] - numbers[0]), half, half
     return half / evidence.owners, math.nan, jointly / evidence.owners
 

@@ -16,7 +16,7 @@ def refuse_strangers(reports: Reports, offers: Offers, terms: Terms, error: type
     made(terms, Terms, "terms", error)
     if len(reports) != len(offers):
         raise error(f"{len(reports):,} reports for {len(offers):,} offers")
-    asked = terms.question.domain
+    asked = terms.domain
     for what, domain in (("reports", reports.domain), ("offers", offers.domain)):
         if domain != asked:
             raise error(f"the {what} are of another domain ({domain}) than the terms ask about ({asked})")

@@ -22,7 +22,9 @@ from pdqs.model import priors
 from pdqs.model.checks import shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError, TermsError
+from pdqs.model.names import QuestionKind
 from pdqs.model.query import BY_KIND, Query
+from pdqs.model.question import Question
 from pdqs.pricing import rules
 
 Kinds = Mapping[str, Callable[..., object]]
@@ -52,7 +54,9 @@ def written(plain: Mapping[str, object]) -> str:
 def plain_terms(terms: object) -> dict[str, object]:
     """Terms (a dataclass whose own numbers are plain already) as plain values."""
     assert dataclasses.is_dataclass(terms)
-    return {"is": type(terms).__name__} | {f.name: _plain_field(terms, f.name) for f in dataclasses.fields(terms)}
+    held = {f.name: _plain_field(terms, f.name) for f in dataclasses.fields(terms)}
+    left_out = {"stages"} | ({"question"} if held["question"] is None else set())
+    return {"is": type(terms).__name__} | {name: value for name, value in held.items() if name not in left_out}
 
 
 def _plain_field(terms: object, name: str) -> object:
@@ -61,6 +65,8 @@ def _plain_field(terms: object, name: str) -> object:
         return plain_of(value, name)
     if name == "query":
         return _plain_query(value)
+    if name == "question":
+        return _plain_question(value)
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -69,6 +75,15 @@ def _plain_query(query: Query) -> dict[str, object]:
     if isinstance(domain := fields.get("domain"), Domain):
         fields["domain"] = plain_domain(domain)
     return {"is": query.kind} | fields
+
+
+def _plain_question(question: Question) -> dict[str, object] | None:
+    """A question but for the domain and text, which the query tells; nothing for whole values, so that what was
+    promised before there were others is the same promise still."""
+    if question.whole:
+        return None
+    guess = {} if question.guess is None else {"guess": list(question.guess)}
+    return {"is": question.kind, "codes": question.codes, "stages": question.stages} | guess
 
 
 def plain_domain(domain: Domain) -> dict[str, object]:
@@ -138,7 +153,7 @@ def read_fields(plain: object, known: Collection[str], also: Kinds) -> dict[str,
     ``known`` are the fields there are; ``also`` holds kinds of rules and priors beside the core's own.
 
     >>> read_fields({"query": "count", "budget": 20, "rule": "linear"}, {"query", "budget", "rule"}, {})
-    {'query': Count(text=''), 'budget': 20, 'rule': 'linear'}
+    {'query': Count(text=''), 'budget': 20, 'rule': 'linear', 'question': 'value'}
     """
     if not isinstance(plain, dict):
         raise TermsError(f"terms are a JSON object, got {type(plain).__name__}")
@@ -154,6 +169,7 @@ def read_fields(plain: object, known: Collection[str], also: Kinds) -> dict[str,
         given["rule"] = _made("rule", given["rule"], {**rules.NAMED, **also}, also)
     if given.get("prior") is not None:
         given["prior"] = _made("prior", given["prior"], {**PRIORS, **also}, also)
+    given["question"] = _question(given.get("question", QuestionKind.VALUE.value), given["query"])
     if isinstance(given.get("bid_range"), list):
         given["bid_range"] = tuple(given["bid_range"])
     return given
@@ -164,6 +180,20 @@ def _query(plain: object) -> object:
     if isinstance(named, dict) and isinstance(named.get("domain"), dict):
         named = {**named, "domain": _domain(named["domain"])}
     return _made("query", named, BY_KIND, {})
+
+
+def _question(plain: object, query: Query) -> object:
+    """A name stands for itself; terms that say nothing of a question ask for whole values."""
+    if not isinstance(plain, dict):
+        return plain
+    known = {"is", "codes", "stages", "guess"}
+    if unknown := sorted(set(plain) - known):
+        raise TermsError(f"a question has no {unknown[0]!r}")
+    figures: dict[str, Any] = {name: plain[name] for name in known - {"is", "guess"} if name in plain}
+    guess = plain.get("guess")
+    return dataclasses.replace(
+        query.question, kind=str(plain.get("is")), guess=tuple(guess) if isinstance(guess, list) else guess, **figures
+    )
 
 
 def _domain(plain: dict[str, Any]) -> Domain:

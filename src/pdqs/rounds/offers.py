@@ -12,12 +12,15 @@ from pdqs.model.arrays import Booleans, Floats, Integers, Words, read_only
 from pdqs.model.domain import Domain
 from pdqs.model.errors import ensure
 from pdqs.model.money import payment_micros, short_money, units
+from pdqs.model.question import Question
 from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown, table
 from pdqs.privacy.loss import epsilon_upper, round_q_down
 
 _EVERYONE: Floats = np.zeros(0)
 _NO_DRAW: Words = np.zeros(0, dtype=np.uint32)
+_ONE_STAGE: Integers = np.zeros(0, dtype=np.int64)
+_WHOLE_VALUE = Question(domain=Domain.binary())
 
 
 @final
@@ -25,12 +28,16 @@ _NO_DRAW: Words = np.zeros(0, dtype=np.uint32)
 class Offers(Shown, Framed):
     """Arrays in bid order: the chance of truth q, the privacy loss it means, and the expected payment.
 
-    q is a multiple of 2^-32, ``epsilon`` the exact loss at that q on the domain as it is, and ``payment_micros`` whole
+    q is a multiple of 2^-32, ``epsilon`` the exact loss at that q for what is asked, and ``payment_micros`` whole
     micro-units; all three are 0 for owners who are not asked. ``chance`` is rho, the chance of being asked, given
     everyone else's bid and draw: an exact multiple of 2^-32, and 1 for everyone under a rule without a lottery; 0 means
     that the budget could never pay her. ``draw`` holds the public words that decided who is asked (zeros where none
     were needed). The arrays cannot be written to. ``promise`` is that of the terms they were cleared under
     (:attr:`pdqs.Terms.promise`), empty where it is not known, as in a file.
+
+    ``question`` is what is asked (the value, unless told otherwise). Where it needs them, ``deal`` holds the public
+    word of each owner that deals her part of it (the seed of her buckets, her place among the sides), ``stage`` her
+    stage, counted from 1, and ``side`` the code that she is asked about: "is it at most this?", -1 before her stage.
     """
 
     bids: Floats
@@ -42,13 +49,22 @@ class Offers(Shown, Framed):
     promise: str = ""
     chance: Floats = field(default_factory=lambda: _EVERYONE)
     draw: Words = field(default_factory=lambda: _NO_DRAW)
+    question: Question = field(default_factory=lambda: _WHOLE_VALUE)
+    deal: Words = field(default_factory=lambda: _NO_DRAW)
+    stage: Integers = field(default_factory=lambda: _ONE_STAGE)
+    side: Integers = field(default_factory=lambda: _ONE_STAGE)
 
     def __post_init__(self) -> None:
         if self.chance is _EVERYONE:
             object.__setattr__(self, "chance", np.broadcast_to(1.0, self.q.shape))
-        if self.draw is _NO_DRAW:
-            object.__setattr__(self, "draw", np.broadcast_to(np.uint32(0), self.q.shape))
-        for name in ("bids", "q", "epsilon", "payment_micros", "chance", "draw"):
+        if self.question is _WHOLE_VALUE:
+            object.__setattr__(self, "question", Question(domain=self.domain))
+        ensure(self.question.domain == self.domain, "offers that ask about another domain than their own")
+        for name, none in (("draw", _NO_DRAW), ("deal", _NO_DRAW), ("stage", _ONE_STAGE), ("side", _ONE_STAGE)):
+            if getattr(self, name) is none:
+                usual = {"stage": 1, "side": -1}.get(name, 0)
+                object.__setattr__(self, name, np.broadcast_to(none.dtype.type(usual), self.q.shape))
+        for name in ("bids", "q", "epsilon", "payment_micros", "chance", "draw", "deal", "stage", "side"):
             ensure(getattr(self, name).shape == self.q.shape, f"{name} of another length than q")
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
@@ -165,8 +181,8 @@ def _spread(values: Floats) -> str:
 class Draft:
     """Offers in the making: columns that are filled part by part, then closed. What is not filled buys nothing."""
 
-    def __init__(self, bids: Floats, domain: Domain, budget_micros: int) -> None:
-        self._bids, self._domain, self._budget_micros = bids, domain, budget_micros
+    def __init__(self, bids: Floats, question: Question, budget_micros: int) -> None:
+        self._bids, self._question, self._budget_micros = bids, question, budget_micros
         self._q, self._epsilon = np.zeros(bids.size), np.zeros(bids.size)
         self._payment_micros = np.zeros(bids.size, dtype=np.int64)
 
@@ -174,7 +190,7 @@ class Draft:
         """Exact q and whole payments: q is rounded down, eps is that of the rounded q (section 5 of docs/theory)."""
         dyadic = round_q_down(q)
         self._q[part] = dyadic
-        self._epsilon[part] = epsilon_upper(dyadic, self._domain.size)
+        self._epsilon[part] = epsilon_upper(dyadic, self._question.kappa)
         self._payment_micros[part] = np.where(dyadic > 0, payments_micros, 0)
 
     def closed(self) -> Offers:
@@ -184,13 +200,14 @@ class Draft:
             q=self._q,
             epsilon=self._epsilon,
             payment_micros=self._payment_micros,
-            domain=self._domain,
+            domain=self._question.domain,
             budget_micros=self._budget_micros,
+            question=self._question,
         )
 
 
-def make_offers(bids: Floats, q: Floats, payments: Floats, domain: Domain, budget_micros: int) -> Offers:
+def make_offers(bids: Floats, q: Floats, payments: Floats, question: Question, budget_micros: int) -> Offers:
     """Offers from exact q and P, all at once; P is rounded up."""
-    draft = Draft(bids, domain, budget_micros)
+    draft = Draft(bids, question, budget_micros)
     draft.fill(slice(None), q, payment_micros(payments))
     return draft.closed()

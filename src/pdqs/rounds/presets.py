@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import TypedDict, Unpack
 
-from pdqs.model.names import ClearingName, ContractName, EstimatorName, RuleName
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, QuestionKind, RuleName
 from pdqs.model.priors import Prior
 from pdqs.model.query import Query
 from pdqs.pricing.rules import Exponential, Linear, Logarithmic, Rule
 from pdqs.privacy.loss import cap_epsilon
+from pdqs.rounds.choosing import Given
 from pdqs.rounds.terms import Terms
 
 PAPER_Q_MAX = 1.0 - 1e-6
@@ -31,6 +32,8 @@ class Changes(TypedDict, total=False):
     prior: Prior | None
     scale: float | None
     priced_as_binary: bool
+    question: Given
+    stages: int | None
 
 
 def _paper(query: Query, budget: float, bid_range: tuple[float, float], rule: str | Rule, clearing: str) -> Terms:
@@ -45,6 +48,7 @@ def _paper(query: Query, budget: float, bid_range: tuple[float, float], rule: st
         epsilon_max=cap,
         estimator=EstimatorName.NAIVE,
         priced_as_binary=True,
+        question=QuestionKind.VALUE,
     )
 
 
@@ -92,6 +96,7 @@ def fairquery(*, query: Query, budget: float, bid_range: tuple[float, float] = (
         contract=ContractName.ON_REPORT,
         epsilon_max=cap_epsilon(PAPER_Q_MAX, query.question.domain.size),
         estimator=EstimatorName.NAIVE,
+        question=QuestionKind.VALUE,
     )
 
 
@@ -108,6 +113,7 @@ def single_minded(
         contract=ContractName.ON_REPORT,
         epsilon_max=epsilon,
         estimator=EstimatorName.WEIGHTED,
+        question=QuestionKind.VALUE,
     )
 
 
@@ -125,6 +131,7 @@ def fallah_local(
         epsilon_max=4.0,
         estimator=EstimatorName.WEIGHTED,
         prior=prior,
+        question=QuestionKind.VALUE,
     )
 
 

@@ -94,6 +94,8 @@ def randomise(values: Column, offers: Offers, rng: np.random.Generator | Entropy
     entropy = SeededEntropy(rng) if isinstance(rng, np.random.Generator) else rng
     if isinstance(entropy, type) or not isinstance(entropy, Entropy):
         raise InputError(f"rng must be np.random.default_rng(seed) or SystemEntropy(), got {shown(rng)}")
+    if not offers.question.whole:
+        raise InputError(f"nothing randomises a {offers.question.kind} question yet: ask for the value")
     codes = offers.domain.encode(values)
     if codes.size != len(offers):
         raise InputError(f"column 'value': {codes.size:,} values for {len(offers):,} offers")

@@ -13,9 +13,10 @@ from typing import final
 import numpy as np
 
 from pdqs.model.checks import number, shown
+from pdqs.model.domain import Domain
 from pdqs.model.errors import RuleError, TermsError
 from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
-from pdqs.model.names import ClearingName, ContractName, EstimatorName, RuleName, chosen
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, QuestionKind, RuleName, chosen
 from pdqs.model.priors import FromPastBids, Prior, Uniform
 from pdqs.model.query import KINDS, Query
 from pdqs.model.question import Question
@@ -25,6 +26,7 @@ from pdqs.pricing.rules import Rule, Setting
 from pdqs.privacy.contracts import Contract, contract_named
 from pdqs.privacy.loss import Q_UNITS, cap_epsilon, cap_q
 from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
+from pdqs.rounds.choosing import Given, resolved
 from pdqs.rounds.clearings import FACTS, ClearingFacts
 
 DEFAULT_EPSILON_MAX = 2.0
@@ -44,7 +46,9 @@ class Terms(Shown):
     ``rule`` is a name or a frozen dataclass with ``q(bids, scale)``. ``prior`` is what rules believe of bids (uniform
     on the range unless given). ``scale`` fixes the curve that ``open`` and ``greedy`` use.
     ``priced_as_binary`` prices a k-valued report as if k were 2, as the paper does; the eps in the offers is the true
-    one all the same.
+    one all the same. ``question`` is what owners are asked for the query's sake: "auto" (the one of least predicted
+    error), "value", "level" or "level:5", "side" in so many ``stages``, "bucket" or "bucket:8", or a
+    :class:`pdqs.Question`. Terms once made hold the question itself, with the reason for it.
 
     >>> from pdqs.model.query import Count
     >>> terms = Terms(query=Count(), budget=500.0)
@@ -63,6 +67,8 @@ class Terms(Shown):
     prior: Prior | None = None
     scale: float | None = None
     priced_as_binary: bool = False
+    question: Given = QuestionKind.VALUE.value
+    stages: int | None = dataclasses.field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, KINDS):
@@ -82,12 +88,13 @@ class Terms(Shown):
             raise TermsError(f"scale must be above 0, got {self.scale}")
         if not isinstance(self.priced_as_binary, bool):
             raise TermsError(f"priced_as_binary must be True or False, got {shown(self.priced_as_binary)}")
+        self._resolve_question()
         if self.q_max > 1.0 - 1.0 / Q_UNITS:
             raise TermsError(f"epsilon_max {self.epsilon_max:g} gives a q_max of 1: the report would be the bare value")
         if self.q_max < LEAST_Q:
             raise TermsError(
-                f"epsilon_max {self.epsilon_max:g} is too low to buy anything: a report among {self.domain_size}"
-                f" values needs at least {cap_epsilon(LEAST_Q, self.domain_size):.2g} to tell anything"
+                f"epsilon_max {self.epsilon_max:g} is too low to buy anything: a report among {self.kappa}"
+                f" values needs at least {cap_epsilon(LEAST_Q, self.kappa):.2g} to tell anything"
             )
         self._refuse_bad_rule()
         self._refuse_misplaced_lottery()
@@ -98,6 +105,11 @@ class Terms(Shown):
         dearest = self.dearest_payment * MICROS_PER_UNIT
         if dearest > LARGEST_PAYMENT_MICROS:
             raise TermsError(f"bids up to {self.bid_range[1]:g} make payments too large to count in micro-units")
+
+    def _resolve_question(self) -> None:
+        plain = self.priced_as_binary or self.estimator in (EstimatorName.NAIVE, EstimatorName.SHRUNK)
+        asked = resolved(self.question, self.query, self.epsilon_max, stages=self.stages, plain=plain)
+        object.__setattr__(self, "question", asked)
 
     def _refuse_bad_rule(self) -> None:
         if isinstance(self.rule, str):
@@ -143,7 +155,8 @@ class Terms(Shown):
         """What a round promises, in words."""
         low, high = self.bid_range
         return [
-            ("values", str(self.question.domain)),
+            ("values", str(self.domain)),
+            ("question", f"{self.asking}{'; ' * bool(self.asking.reason)}{self.asking.reason}"),
             ("bids", f"{low:g} to {high:g}"),
             ("rule", self.rule_name),
             ("clearing", self.clearing),
@@ -156,19 +169,30 @@ class Terms(Shown):
         ]
 
     @property
-    def question(self) -> Question:
-        """What each owner is asked."""
-        return self.query.question
+    def asking(self) -> Question:
+        """What each owner is asked: the question, whichever way it was given."""
+        assert isinstance(self.question, Question), "terms resolve their question when they are made"
+        return self.question
+
+    @property
+    def domain(self) -> Domain:
+        """What an owner's value may be."""
+        return self.query.question.domain
 
     @property
     def domain_size(self) -> int:
-        """k: how many values a report can take."""
-        return self.question.domain.size
+        """k: how many values an owner can have."""
+        return self.domain.size
+
+    @property
+    def kappa(self) -> int:
+        """How many answers a report is one of: k for whole values, fewer for smaller questions."""
+        return self.asking.kappa
 
     @cached_property
     def q_max(self) -> float:
-        """The cap on q that epsilon_max allows, on the domain as it really is."""
-        return cap_q(self.epsilon_max, self.domain_size)
+        """The cap on q that epsilon_max allows, for the question as it really is."""
+        return cap_q(self.epsilon_max, self.kappa)
 
     @property
     def dearest_payment(self) -> float:
@@ -189,7 +213,7 @@ class Terms(Shown):
     def setting(self) -> Setting:
         """The public facts that rules and prices are made from."""
         low, high = self.bid_range
-        priced_size = 2 if self.priced_as_binary else self.domain_size
+        priced_size = 2 if self.priced_as_binary else self.kappa
         return Setting(
             low=float(low), high=float(high), domain_size=priced_size, contract=self.contract_terms, q_max=self.q_max
         )
@@ -260,7 +284,7 @@ class Terms(Shown):
         """
         later = {"budget", "estimator", "query"}
         relied_on = {name: value for name, value in plain_terms(self).items() if name not in later}
-        asked = written(relied_on | {"domain": plain_domain(self.question.domain), "text": self.question.text})
+        asked = written(relied_on | {"domain": plain_domain(self.domain), "text": self.asking.text})
         return hashlib.sha256(asked.encode()).hexdigest()
 
     @property

@@ -84,7 +84,7 @@ class Batch:
             q=q,
             epsilon=np.zeros(q.size),
             payment_micros=np.zeros(q.size, dtype=np.int64),
-            domain=terms.question.domain,
+            domain=terms.domain,
             budget_micros=terms.budget_micros,
         )
 

@@ -42,7 +42,7 @@ def run(
         answer_stream(offers, reports, options, out, cluster, level, as_json)
         return
     check_targets(out, inputs=(offers, reports))
-    domain = options.terms(budget=0.0).question.domain
+    domain = options.terms(budget=0.0).domain
     owners, offered = round_files.read_offers(Path(offers), domain)
     terms = options.terms(budget=offered.spent)
     if isinstance(terms.bound_rule, Asks) and not (offered.by_lottery or offered.draw.any()):

@@ -51,7 +51,7 @@ def run(
         for name in mechanisms or USUAL
     }
     table = files.read_table(market, ("owner", "bid", "value"))
-    values = table.values(next(iter(terms.values())).question.domain)
+    values = table.values(next(iter(terms.values())).domain)
     with files.naming(market):
         found = pdqs.compare(
             terms, values, table.columns["bid"], np.random.default_rng(seed), rounds=rounds, level=level

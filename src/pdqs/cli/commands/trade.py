@@ -45,7 +45,7 @@ def run(
     check_targets(out, way.picture, inputs=(market,))
     terms = options.terms()
     table = files.read_table(Path(market), ("owner", "bid", "value"))
-    values = table.values(terms.question.domain)
+    values = table.values(terms.domain)
     with files.naming(Path(market)):
         done = pdqs.trade(values, table.columns["bid"], terms, np.random.default_rng(seed), level=way.level)
     columns = round_files.trade_columns([str(owner) for owner in table.columns["owner"]], done)

@@ -15,15 +15,20 @@ from typing import final
 
 import numpy as np
 
-from pdqs.estimate.bucket_histograms import report_noise
-from pdqs.estimate.sides import LEAST_Q, noise
 from pdqs.model.arrays import Floats, read_only
 from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
 from pdqs.model.questions import LARGEST_BUCKETED
 from pdqs.privacy.bucket_maps import collision
+from pdqs.privacy.noise import bucket_noise, side_noise
+
+LEAST_Q = 2.0**-12
+"""A smaller q tells nothing to any question but the value's."""
 
 STAGED = 1.25
 """Rank error of a staged quantile over that of one threshold at the quantile itself; measured .6 to 1.26 of this."""
+
+WORTH_WHILE = 0.9
+"""A smaller question is asked only if its predicted error is below this part of that of whole values."""
 
 STAGED_HALF_WIDTH = 3.0
 """Half-width of its 95 % interval, in units of 1.96 of the same bound."""
@@ -93,14 +98,14 @@ def cell_error(bought: Bought, cells: int, buckets: int, *, mixed: bool) -> floa
     f, q = 1.0 / cells, bought.q
     c = collision(cells, buckets) if mixed else 0.0
     ones = np.ones_like(q)
-    inside, outside = report_noise(ones, 1.0 / q, 1.0 / q**2, c, buckets)
+    inside, outside = bucket_noise(ones, 1.0 / q, 1.0 / q**2, c, buckets)
     v = f * inside + (1.0 - f) * outside + f * (1.0 - f)
     return _combined(bought, v, f * (1.0 - f), weights=_squares(bought))
 
 
 def side_bound(bought: Bought, p: float) -> float:
     """The rank error if everyone were asked about the quantile itself: 1/sqrt(sum q^2/(pi (1 - pi)))."""
-    return _combined(bought, noise(bought.q, p), 0.0)
+    return _combined(bought, side_noise(bought.q, p), 0.0)
 
 
 def staged_error(bought: Bought, p: float) -> float:
@@ -147,10 +152,10 @@ class Choice:
         """Why this one, in a sentence.
 
         >>> Choice("level", 2, 0.01, (("value", 100, 0.12),)).reason
-        'level (2 codes) has the least predicted error, 0.01; value (100 codes) 0.12'
+        'least predicted error, 0.01; value (one of 100) 0.12'
         """
-        beside = "".join(f"; {kind} ({kappa:,} codes) {error:.2g}" for kind, kappa, error in self.others)
-        return f"{self.kind} ({self.kappa:,} codes) has the least predicted error, {self.error:.2g}{beside}"
+        beside = "".join(f"; {kind} (one of {kappa:,}) {error:.2g}" for kind, kappa, error in self.others)
+        return f"least predicted error, {self.error:.2g}{beside}".replace("inf", "would tell nothing")
 
 
 Errors = Mapping[tuple[str, int], Callable[[Bought], float]]
@@ -186,11 +191,18 @@ def candidates(query: Query, epsilon_max: float, *, stages: int | None = None) -
 def best_question(
     query: Query, epsilon_max: float, bought_at: Callable[[int], Bought], *, stages: int | None = None
 ) -> Choice:
-    """The question of least predicted error; ``bought_at(kappa)`` is what the terms buy when priced at that kappa."""
+    """The question of least predicted error; ``bought_at(kappa)`` is what the terms buy when priced at that kappa.
+
+    Whole values, of which any statistic can be made, are kept unless another question is a tenth better: predictions
+    are for even populations, and where all hold one value, rounding to levels costs more than they say.
+    """
     errors = {
         (kind, kappa): error(bought_at(kappa))
         for (kind, kappa), error in candidates(query, epsilon_max, stages=stages).items()
     }
-    ranked = sorted(((kind, kappa, error) for (kind, kappa), error in errors.items()), key=lambda one: one[2])
+    ranked = sorted(
+        ((kind, kappa, error) for (kind, kappa), error in errors.items()),
+        key=lambda one: one[2] * (WORTH_WHILE if one[0] == "value" else 1.0),
+    )
     kind, kappa, error = ranked[0]
     return Choice(kind, kappa, error, tuple(ranked[1:]))
