@@ -23,7 +23,7 @@ $(VENV)/.all: pyproject.toml requirements.lock | $(VENV)/.light
 	@touch $@
 
 demo: $(VENV)/.light ## a market clears, an answer with its interval, and a picture, in two minutes
-	$(BIN)/pdqs demo --out demo-out
+	$(BIN)/pdqs demo --out demo-out --overwrite
 
 setup: $(VENV)/.all ## everything, for work on pdqs itself
 

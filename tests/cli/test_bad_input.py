@@ -34,8 +34,11 @@ MARKETS = {
     "header only": ("owner,bid,value\n", "market.csv: column 'bid': a market needs at least 2 owners, got 0"),
     "one owner": ("owner,bid,value\nann,0.1,1\n", "market.csv: column 'bid': a market needs at least 2 owners, got 1"),
     "owner twice": (GOOD.replace("cat", "ann"), "market.csv: row 3, column 'owner': 'ann' is already in row 1"),
-    "unknown column": (GOOD.replace("value", "age"), "market.csv: unknown column 'age': expected owner, bid, value"),
-    "missing column": ("owner,bid\nann,0.1\nbob,0.2\n", "market.csv: no column 'value': expected owner, bid, value"),
+    "unknown column": (GOOD.replace("value", "age"), "no column 'value': it has 'owner', 'bid', 'age'; --value-column"),
+    "missing column": (
+        "owner,bid\nann,0.1\nbob,0.2\n",
+        "market.csv: no column 'value': it has 'owner', 'bid'; --value-column",
+    ),
     "ragged": (GOOD.replace("bob,0.2,0", "bob,0.2"), "market.csv: row 2 has 2 cells, but the header names 3 columns"),
 }
 
@@ -107,8 +110,11 @@ TERMS = {
     "range of words": (("--budget", "1", "--bid-range", "a:b"), "a bid range is LOW:HIGH, e.g. 0:1, got 'a:b'"),
     "range reversed": (("--budget", "1", "--bid-range", "1:0"), "bid_range needs 0 <= low < high"),
     "level of 1": (("--budget", "1", "--level", "1"), "level must be above 0 and below 1, got 1.0"),
-    "kind of file": (("--budget", "1", "--out", "out.xls"), "out.xls is: its name must end in .csv or .parquet"),
-    "kind of picture": (("--budget", "1", "--picture", "a.gif"), "its name must end in .png or .svg or .pdf"),
+    "kind of file": (
+        ("--budget", "1", "--out", "out.xls"),
+        "out.xls is: its name must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet",
+    ),
+    "kind of picture": (("--budget", "1", "--picture", "a.gif"), "its name must end in .png, .svg or .pdf"),
     "no such folder": (
         ("--budget", "1", "--out", "none/out.csv"),
         "cannot write none/out.csv: there is no folder none",

@@ -159,7 +159,7 @@ def test_the_demo_prints_a_table_and_writes_a_picture_and_the_figures(pdqs_comma
     assert Path("new/demo/demo.png").read_bytes().startswith(b"\x89PNG")
     found = json.loads(Path("new/demo/demo.json").read_text(encoding="utf-8"))
     assert [one["mechanism"] for one in found["mechanisms"]] == [*showcase.MECHANISMS]
-    again = pdqs_command("demo", "--out", "new/demo", "--population", "maternal", "--seed", 1, "--json")
+    again = pdqs_command("demo", "--out", "new/demo", "--population", "maternal", "--seed", 1, "--overwrite", "--json")
     assert again.data == found
 
 

@@ -38,7 +38,7 @@ def example_files(tmp_path: Path) -> None:
 
 def test_the_page_shows_every_command_of_a_round() -> None:
     words = {command.split()[1] for command, _ in shown_commands()}
-    assert words == {"demo", "plan", "clear", "answer", "trade", "compare"}
+    assert words == {"demo", "plan", "clear", "answer", "trade", "compare", "terms"}
     assert all(command.startswith("pdqs ") for command, _ in shown_commands())
 
 
@@ -107,7 +107,7 @@ def test_help_names_every_command(pdqs_command: Pdqs) -> None:
     assert re.fullmatch(r"pdqs \d+\.\d+\.\d+\n", pdqs_command("--version").out)
 
 
-@pytest.mark.parametrize("word", ["demo", "trade", "clear", "answer", "plan"])
+@pytest.mark.parametrize("word", ["demo", "trade", "clear", "answer", "plan", "terms"])
 def test_each_command_helps(pdqs_command: Pdqs, word: str) -> None:
     done = pdqs_command(word, "--help")
     assert done.code == 0

@@ -164,3 +164,23 @@ def test_one_parquet_file_clears_by_lot_alike_in_memory_and_as_a_stream(
     streamed, whole = pq.read_table("offers"), pq.read_table("offers.parquet")
     for column in ("q", "chance", "draw"):
         assert streamed[column].to_pylist() == whole[column].to_pylist(), column
+
+
+def test_a_streams_columns_may_have_other_names_and_say_yes_or_no(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    bids, ones = rng.random(300), rng.random(300) < 0.4
+    plain = pa.table({"owner": np.arange(300), "bid": bids, "value": ones.astype(int)})
+    other = pa.table({"id": np.arange(300), "price": bids, "ill": np.where(ones, "yes", "No"), "age": np.arange(300)})
+    for name, table in (("plain", plain), ("other", other)):
+        Path(name).mkdir()
+        pq.write_table(table, f"{name}/a.parquet")
+    named = ["--owner-column", "id", "--bid-column", "price", "--value-column", "ill"]
+    main(["trade", "plain", "--budget", "60", "--seed", "3", "--out", "one"])
+    main(["trade", "other", "--budget", "60", "--seed", "3", "--out", "two", *named])
+    assert pq.read_table("one").equals(pq.read_table("two"))
+    with pytest.raises(SystemExit):
+        main(["trade", "other", "--budget", "60", "--out", "three", *named[2:], "--owner-column", "who"])
+    assert "other: no column 'who' of owners" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pdqs import __version__
+from pdqs.cli.endings import STOPPED, UNHEARD, drop_output, notes_on_stderr
 from pdqs.cli.extras import missing_extra
 from pdqs.model.errors import PdqsError
 
@@ -21,6 +22,7 @@ COMMANDS = {
     "trade": "Run a whole round: bids and values in, an answer and payments out.",
     "clear": "Turn bids into offers.",
     "answer": "Turn reports and offers into an answer with an interval.",
+    "terms": "Show what a round promises, and freeze it in a file.",
     "plan": "Say what a budget buys, or what a precision costs.",
     "compare": "Run several mechanisms on one market, a row each.",
     "audit": "Measure what a mechanism really keeps.",
@@ -34,8 +36,21 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command; the console script ``pdqs``."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    """Run one command; the console script ``pdqs``.
+
+    Ctrl-C ends it with 130 and a reader who has left (a broken pipe) with 141, as shells have it; neither is a fault.
+    """
+    try:
+        _main(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _fail("stopped", STOPPED)
+    except BrokenPipeError:
+        drop_output()
+        raise SystemExit(UNHEARD) from None
+
+
+def _main(words: list[str]) -> None:
     if not words or words[0] in ("-h", "--help"):
         print(_help())
     elif words[0] == "--version":
@@ -83,23 +98,28 @@ def _load_and_run(word: str, arguments: list[str]) -> None:
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         app.command(help=COMMANDS[word])(target)
+    elif not arguments:
+        arguments = ["--help"]  # of several subcommands, none was named
+    command = typer.main.get_command(app)
     try:
-        code = typer.main.get_command(app)(arguments, prog_name=f"pdqs {word}", standalone_mode=False)
+        # Not command(...): that would take an interrupt and a broken pipe for its own, with codes of its own.
+        with notes_on_stderr(), command.make_context(f"pdqs {word}", arguments) as context:
+            command.invoke(context)
     except PdqsError as fault:
         _fail(str(fault))
+    except typer.Exit as end:
+        raise SystemExit(end.exit_code) from None
     except typer.Abort:
-        _fail("stopped")
+        _fail("stopped", STOPPED)
     except Exception as fault:
         # Typer keeps its usage errors in a module of its own that moves between versions; they all have this method.
         if not hasattr(fault, "format_message"):
             raise
         said = fault.format_message().rstrip(".")
         _fail(f"{said} Try pdqs {word} --help" if said.endswith("?") else f"{said}: try pdqs {word} --help")
-    if isinstance(code, int) and code:
-        raise SystemExit(code)
 
 
-def _fail(sentence: str) -> NoReturn:
-    """One sentence for people, exit code 2 for scripts."""
+def _fail(sentence: str, code: int = 2) -> NoReturn:
+    """One sentence for people, an exit code for scripts."""
     print(f"pdqs: {sentence}", file=sys.stderr)
-    raise SystemExit(2)
+    raise SystemExit(code)

@@ -20,8 +20,8 @@ from pdqs.model.query import Query, query_of
 from pdqs.pricing import rules
 from pdqs.rounds import presets
 from pdqs.rounds.terms import Terms
-from pdqs.tables.files import naming, read_table
-from pdqs.tables.round_files import OFFER_COLUMNS
+from pdqs.tables.files import read_table
+from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS
 
 PRESETS: Mapping[str, Callable[..., Terms]] = {
     "honest": presets.honest,
@@ -57,7 +57,12 @@ class TermsOptions:
     preset: Annotated[
         str | None, typer.Option(help=f"Start from a mechanism: {', '.join(PRESETS)}. Other options change it.")
     ] = None
-    rule: Annotated[str | None, typer.Option(help=f"{listed(RuleName)}; with figures as in exponential:2.5.")] = None
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{listed(RuleName)}; with figures as in exponential:2.5; or FILE.npz, learned by pdqs train."
+        ),
+    ] = None
     clearing: Annotated[str | None, typer.Option(help=help_for(ClearingName))] = None
     contract: Annotated[str | None, typer.Option(help=help_for(ContractName))] = None
     epsilon_max: Annotated[float | None, typer.Option(help="The most privacy that any owner is asked to sell.")] = None
@@ -66,8 +71,28 @@ class TermsOptions:
         str | None, typer.Option(help="What bids are expected: uniform, normal:MEAN:SD, or a file of past bids.")
     ] = None
 
+    terms_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--terms", metavar="FILE", help="Terms that pdqs terms has frozen, in place of the options above."
+        ),
+    ] = None
+
+    @property
+    def said(self) -> list[str]:
+        """The options that were given, as they are written."""
+        given = (f.name for f in dataclasses.fields(self) if getattr(self, f.name) != f.default)
+        return [option_of(name) for name in given]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that these words name: nothing may be written over them."""
+        return tuple(str(named) for named in (self.terms_file, self.rule, self.prior) if named is not None)
+
     def terms(self, *, budget: float | None = None) -> Terms:
         """The terms these words mean; ``budget`` stands in for one that was not given."""
+        if self.terms_file is not None:
+            return self._frozen(self.terms_file)
         chosen = self.budget if self.budget is not None else budget
         if chosen is None:
             raise TermsError("no budget: give --budget")
@@ -85,11 +110,33 @@ class TermsOptions:
         }
         return dataclasses.replace(made, **{name: value for name, value in said.items() if value is not None})
 
+    def _frozen(self, path: Path) -> Terms:
+        if others := [option for option in self.said if option != "--terms"]:
+            raise TermsError(f"{path} has its own terms: {others[0]} does not go with it")
+        return read_frozen(path)
+
     def _usual(self) -> str:
         """Where to start from without a preset: from a lottery, unless what was said rules one out."""
         drawn = self.rule in (None, "lottery", "flat")
         kept = self.clearing in (None, "ladder") and self.contract in (None, "on-report")
         return "honest" if drawn and kept else "sound"
+
+
+def option_of(field: str) -> str:
+    """How a field is written on the command line.
+
+    >>> option_of("bid_range"), option_of("terms_file")
+    ('--bid-range', '--terms')
+    """
+    return "--terms" if field == "terms_file" else f"--{field.replace('_', '-')}"
+
+
+def read_frozen(path: Path) -> Terms:
+    """The terms of a file, learned rules among them."""
+    from pdqs.neural import KINDS
+    from pdqs.tables.terms_files import read_terms_file
+
+    return read_terms_file(path, KINDS)
 
 
 def with_options(run: Callable[..., None]) -> Callable[..., None]:
@@ -219,9 +266,9 @@ def parse_prior(text: str, bid_range: tuple[float, float]) -> priors.Prior:
         return priors.TruncatedNormal(mean, sd, *bid_range)
     if not Path(text).suffix:
         raise TermsError(f"unknown prior {text!r}: choose uniform, normal:MEAN:SD, or a file of past bids")
-    past = read_table(Path(text), ("bid",), optional=(*OFFER_COLUMNS, "value", "report", "paid"))
+    past = read_table(Path(text), ("bid",), unread=(*OFFER_COLUMNS, *LOTTERY_COLUMNS, "value", "report", "paid"))
     bids = past.bids(bid_range)
-    with naming(Path(text)):
+    with past.naming():
         return priors.fit(bids, bid_range)
 
 

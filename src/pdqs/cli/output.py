@@ -15,11 +15,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from pdqs.model.errors import FileError
 from pdqs.planning.forecasts import Plan, PlanChanges, PlanCurve, forecast_half_width
 from pdqs.present.frames import plain
 from pdqs.present.text import Shown
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
+from pdqs.tables.delimited import STANDARD, print_out
 from pdqs.tables.files import MONEY_COLUMNS
 
 T = TypeVar("T")
@@ -77,7 +79,7 @@ class Output:
     def wrote(self, *paths: Path | None) -> None:
         """Name the files that were written."""
         for path in paths:
-            if path is not None:
+            if path not in (None, STANDARD):
                 self.say(f"wrote {path}")
 
     def finish(
@@ -85,19 +87,26 @@ class Output:
     ) -> None:
         """The whole result for machines, with the rows of a table unless they went to a file."""
         if self.as_json:
-            sys.stdout.write(json_text({**result, what: records(table)} if table else result))
+            print_out(json_text({**result, what: records(table)} if table else result))
 
     def _print(self, table: Table) -> None:
         if not self.as_json:
             self.console.print(table)
 
 
-def console_output(as_json: bool) -> Output:
-    """Standard output, at the terminal's width; wide enough for every table where there is no terminal."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without ± still gets the figures
-    console = Console()
-    return Output(as_json, console if console.is_terminal else Console(width=120))
+def console_output(as_json: bool, out: Path | None = None) -> Output:
+    """Standard output, at the terminal's width; wide enough for every table where there is no terminal.
+
+    Where a table goes to standard output, what is said to people goes to standard error.
+    """
+    aside = out == STANDARD
+    if aside and as_json:
+        raise FileError("--json and --out - both write to standard output: choose one")
+    stream = sys.stderr if aside else sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")  # a terminal without ± still gets the figures
+    console = Console(stderr=aside)
+    return Output(as_json, console if console.is_terminal else Console(stderr=aside, width=120))
 
 
 def _cell(cell: object) -> str:

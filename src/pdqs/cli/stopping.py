@@ -9,8 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-STOPPED = 128 + signal.SIGINT
-"""The exit code of a command that was interrupted, as shells have it."""
+from pdqs.cli.endings import STOPPED
 
 _SHOW_CURSOR = "\x1b[?25h"
 

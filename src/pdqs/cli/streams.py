@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
-from pdqs.cli.shared_options import Json, Level, Picture
+from pdqs.cli.market_files import BidColumns, MarketColumns
+from pdqs.cli.shared_options import Json, Level, Overwrite, Picture
 from pdqs.model.errors import FileError, MissingExtraError
 from pdqs.rounds.terms import Terms
 
@@ -42,18 +43,20 @@ def streamed(location: str, cluster: str | None = None, out: Path | None = None)
 
 
 @contextmanager
-def running(cluster: str | None) -> Iterator[Run]:
-    """How to run: on the cores here or on a cluster, with progress on standard error."""
+def running(cluster: str | None, called: Mapping[str, str] | None = None) -> Iterator[Run]:
+    """How to run: on the cores here or on a cluster, with progress on standard error, columns as they are called."""
     try:
         from pdqs.scale import Meter, Run
         from pdqs.scale.cluster import connected
+        from pdqs.scale.kernels import Names
     except ModuleNotFoundError as missing:
         raise MissingExtraError(f"streams need {missing.name}: pip install 'pdqs[scale]'") from None
+    names = Names(**(called or {}))
     if cluster is None:
-        yield Run(progress=Meter())
+        yield Run(progress=Meter(), names=names)
     else:
         with connected(cluster) as engine:
-            yield Run(engine=engine, progress=Meter())
+            yield Run(engine=engine, progress=Meter(), names=names)
 
 
 def folder_of(out: Path | None) -> Path:
@@ -69,28 +72,31 @@ class RoundOptions:
     """How a round is run and shown, whatever its terms: in memory, or as a stream."""
 
     picture: Picture = None
+    overwrite: Overwrite = False
     level: Level = 0.95
     cluster: Cluster = None
     as_json: Json = False
 
-    def clear_stream(self, bids: str, terms: Terms, seed: int | None, out: Path | None) -> None:
+    def clear_stream(self, bids: str, terms: Terms, columns: BidColumns, seed: int | None, out: Path | None) -> None:
         """pdqs clear over a stream."""
         from pdqs.cli.output import console_output, terms_data
 
         folder = self._folder(out)
-        with running(self.cluster) as run:
+        with running(self.cluster, columns.names) as run:
             totals = run.clear(bids, terms, folder, draws=seed)
         to = console_output(self.as_json)
         to.show(totals)
         to.wrote(folder)
         to.finish({**terms_data(terms), **_totals_data(totals, self.level)})
 
-    def trade_stream(self, market: str, terms: Terms, seed: int, out: Path | None) -> None:
+    def trade_stream(self, market: str, terms: Terms, columns: MarketColumns, seed: int, out: Path | None) -> None:
         """pdqs trade over a stream."""
         from pdqs.cli.output import console_output, terms_data
 
         folder = self._folder(out)
-        with running(self.cluster) as run:
+        if columns.round_to_grid:
+            raise FileError(f"cannot round {market}: a stream is read as it is; leave --round-to-grid out")
+        with running(self.cluster, columns.names) as run:
             done = run.trade(market, terms, folder, seed=seed, level=self.level)
         to = console_output(self.as_json)
         to.show(done)

@@ -23,6 +23,7 @@ from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 from pdqs.rounds.terms import Terms
 from pdqs.scale.source import Piece
+from pdqs.tables.files import as_held
 from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS, checked_offers, with_lottery
 
 
@@ -156,9 +157,9 @@ def _encoded(values: pa.Array, domain: Domain, column: str) -> Integers:
         return domain.encode(_plain(values), column=column)
     distinct = pc.dictionary_encode(values)
     try:
-        codes = domain.encode(distinct.dictionary.to_pylist(), column=column)
+        codes = domain.encode([as_held(cell, domain) for cell in distinct.dictionary.to_pylist()], column=column)
     except RowError:
-        domain.encode(values.to_pylist(), column=column)
+        domain.encode([as_held(cell, domain) for cell in values.to_pylist()], column=column)
         raise AssertionError("a value was bad among the different ones but not among all") from None
     found: Integers = codes[_plain(distinct.indices)]
     return found

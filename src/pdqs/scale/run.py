@@ -157,7 +157,11 @@ class Run:
         """The source, and the names in it: where there are no ids, row numbers stand for owners."""
         wanted = [*([self.names.owner] if self.names.owner else []), *may_have]
         source = open_source(location, needs=needs, wanted=wanted, piece_rows=self.piece_rows)
-        return source, self.names if self.names.owner in source.columns else replace(self.names, owner=None)
+        if self.names.owner in source.columns:
+            return source, self.names
+        if self.names.owner not in (None, Names().owner):
+            raise FileError(f"{source.location}: no column {self.names.owner!r} of owners")
+        return source, replace(self.names, owner=None)
 
     def _priced(self, source: Source, terms: Terms, names: Names, draws: int | None) -> Pricing:
         refuse_unstreamable(terms)

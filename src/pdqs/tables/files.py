@@ -1,16 +1,18 @@
-"""Tables on disk: CSV and Parquet in and out, with named columns, checked row by row.
+"""Tables from outside and back: CSV, TSV (gzipped too) and Parquet, with named columns, checked row by row.
 
 A row is counted from 1 below the header. A file is either read whole or refused with the row and column that is wrong;
-it is either written whole or not at all (to a temporary file beside it, moved into place at the end).
+it is either written whole or not at all (to a temporary file beside it, moved into place at the end). ``-`` is standard
+input, and standard output. What a reader should know of how a file was read is logged, under ``pdqs.tables``.
 """
 
 from __future__ import annotations
 
-import csv
+import gzip
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import final
@@ -20,23 +22,31 @@ import numpy as np
 from pdqs.model import columns
 from pdqs.model.arrays import Column, Floats, Integers
 from pdqs.model.domain import Domain
-from pdqs.model.errors import FileError, InputError, MissingExtraError
+from pdqs.model.errors import FileError, InputError, MissingExtraError, RowError
 from pdqs.model.money import money_text
 from pdqs.tables.atomic import replacing
+from pdqs.tables.delimited import SEPARATORS, STANDARD, joined, label, parse, print_out, read_bytes, text_of
 
-KINDS = (".csv", ".parquet")
+KINDS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 MONEY_COLUMNS = ("payment", "paid")
 
-_TRUTHS = {"true": 1.0, "false": 0.0}
+LOGGER = logging.getLogger("pdqs.tables")
+
+_TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+_PARQUET = b"PAR1"
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
-    """Columns by name, all of one length. Cells of a CSV are text; those of Parquet are what they were written as."""
+    """Columns by what they hold, all of one length. Cells of text files are text; Parquet's are what they were.
+
+    ``names`` says what a column is called in the file, where that is another name.
+    """
 
     path: Path
     columns: Mapping[str, Sequence[object]]
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -46,21 +56,51 @@ class Table:
 
     def floats(self, name: str) -> Floats:
         """A column of finite numbers."""
-        with naming(self.path):
+        with self.naming():
             return columns.floats(self.columns[name], column=name)
 
     def bids(self, bid_range: tuple[float, float]) -> Floats:
         """The bids, each within the range."""
-        with naming(self.path):
+        with self.naming():
             return columns.bids_in_range(self.columns["bid"], *bid_range)
 
     def values(self, domain: Domain, name: str = "value") -> Column:
         """A column spelled as the domain spells its values, not yet looked up in it; missing cells stay None."""
-        return [None if cell is None else _as_held(cell, domain) for cell in self.columns[name]]
+        return [None if cell is None else as_held(cell, domain) for cell in self.columns[name]]
+
+    def rounded(self, domain: Domain) -> Floats:
+        """The values moved to the nearest of the domain's numbers; none may lie more than half a step outside."""
+        if domain.kind != "grid":
+            raise InputError(f"only numbers can be rounded to a grid, and values here are {domain}")
+        found = self.floats("value")
+        nearest = domain.start + domain.step * np.clip(
+            np.rint((found - domain.start) / domain.step), 0, domain.size - 1
+        )
+        far = np.abs(found - nearest) > domain.step * (0.5 + 1e-9)
+        if far.any():
+            row = int(np.argmax(far))
+            with self.naming():
+                raise RowError(
+                    row + 1, "value", f"{found[row]:g} is too far outside the domain ({domain}) to be rounded"
+                )
+        if moved := int(np.count_nonzero(np.abs(found - nearest) > 1e-6 * domain.step)):
+            LOGGER.info(
+                "%s: %s of %s values were rounded to the grid", label(self.path), f"{moved:,}", f"{len(self):,}"
+            )
+        return nearest
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Put the file's name before what is wrong in it, and call its columns what they are called there."""
+        with naming(self.path):
+            try:
+                yield
+            except RowError as fault:
+                raise RowError(fault.row, self.names.get(fault.column, fault.column), fault.fault) from None
 
 
-def _as_held(cell: object, domain: Domain) -> object:
-    """A cell as the domain spells it: the labels of categories are text; True and False are answers too."""
+def as_held(cell: object, domain: Domain) -> object:
+    """A cell as the domain spells it: the labels of categories are text; yes, no, True and False are answers too."""
     if not domain.ordered:
         return str(cell)
     return _TRUTHS.get(str(cell).strip().lower(), cell) if domain.kind == "binary" else cell
@@ -72,79 +112,102 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as fault:
-        raise InputError(f"{path}: {fault}") from None
+        raise InputError(f"{label(path)}: {fault}") from None
 
 
 # Reading
 
 
 def read_table(
-    path: Path, required: Sequence[str], *, optional: Sequence[str] = (), may_be_missing: Sequence[str] = ()
+    path: Path,
+    required: Sequence[str],
+    *,
+    optional: Sequence[str] = (),
+    may_be_missing: Sequence[str] = (),
+    unread: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
 ) -> Table:
-    """The named columns of a file: every required one, no unknown one, no owner twice, no empty cell.
+    """The named columns of a file: every required one, no owner twice, no empty cell. Others are left unread.
 
-    Cells of ``may_be_missing`` columns may be empty, and are None then.
+    Cells of ``may_be_missing`` columns may be empty, and are None then. That others are there is noted, unless they
+    are expected (``unread``). ``names`` says what a column is called in this file, where that is not its own name.
     """
-    kind = refuse_unknown_kind(path)
-    found = _read_csv(path) if kind == ".csv" else _read_parquet(path)
+    called = {name: (names or {}).get(name, name) for name in (*required, *optional)}
+    kind = None if path == STANDARD else refuse_unknown_kind(path)
+    if kind == ".parquet":
+        _parquet(path)  # what is missing is said before anything is read
+    raw = read_bytes(path)
+    if kind == ".parquet" or (kind is None and raw.startswith(_PARQUET)):
+        header, found = _parquet_columns(raw, path, called.values())
+    else:
+        header, found = _text_columns(raw, path, called.values(), kind)
     with naming(path):
-        _refuse_columns(list(found), required, optional)
-        table = Table(path=path, columns={name: _cells(found[name], name, name in may_be_missing) for name in found})
-        if "owner" in found:
-            _refuse_twice([str(owner) for owner in table.columns["owner"]])
+        _refuse_missing(header, [called[name] for name in required], called if names is not None else {})
+        held = {name: found[own] for name, own in called.items() if own in found}
+        checked = {name: _cells(cells, called[name], name in may_be_missing) for name, cells in held.items()}
+        table = Table(path=path, columns=checked, names=called)
+        if "owner" in held:
+            _refuse_twice([str(owner) for owner in table.columns["owner"]], called["owner"])
+    if others := [name for name in header if name not in (*called.values(), *unread)]:
+        LOGGER.info("%s: %s", label(path), _not_used(others))
     return table
+
+
+def _not_used(names: Sequence[str]) -> str:
+    """What was left unread, in words.
+
+    >>> _not_used(["age", "", "city"]), _not_used(["age"])
+    ("the columns 'age', '', 'city' are not used", "the column 'age' is not used")
+    """
+    listed = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"the columns {listed} are not used" if len(names) > 1 else f"the column {listed} is not used"
+
+
+def kind_of(path: Path, kinds: Sequence[str]) -> str | None:
+    """Which of the endings a file's name has, the longest that fits.
+
+    >>> kind_of(Path("bids.CSV.gz"), KINDS), kind_of(Path("bids.xls"), KINDS)
+    ('.csv.gz', None)
+    """
+    return next((kind for kind in sorted(kinds, key=len, reverse=True) if path.name.lower().endswith(kind)), None)
 
 
 def refuse_unknown_kind(path: Path, kinds: Sequence[str] = KINDS) -> str:
     """The kind of a file by its name's ending, or a :class:`FileError`."""
-    kind = path.suffix.lower()
-    if kind not in kinds:
-        raise FileError(f"cannot tell what kind of file {path} is: its name must end in {' or '.join(kinds)}")
+    kind = kind_of(path, kinds)
+    if kind is None:
+        *others, last = kinds
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise FileError(f"cannot tell what kind of file {path} is: its name must end in {listed}")
     return kind
 
 
-def _read_csv(path: Path) -> dict[str, list[str]]:
-    rows = csv.reader(io.StringIO(_read_text(path), newline=""), strict=True)
-    try:
-        lines = [[cell.strip() for cell in line] for line in rows]
-    except csv.Error as fault:
-        raise FileError(f"{path}: line {rows.line_num} is not CSV: {fault}") from None
-    while lines and not any(lines[-1]):  # blank lines at the end are nobody's fault
-        lines.pop()
-    if not lines:
-        raise InputError(f"{path}: the file is empty; its first line must name the columns")
-    header, body = lines[0], lines[1:]
-    if len(set(header)) < len(header):
-        raise InputError(f"{path}: the header names column {next(c for c in header if header.count(c) > 1)!r} twice")
-    for row, cells in enumerate(body, start=1):
-        if len(cells) != len(header):
-            raise InputError(f"{path}: row {row} has {len(cells)} cells, but the header names {len(header)} columns")
-    return {name: [cells[i] for cells in body] for i, name in enumerate(header)}
+def _text_columns(
+    raw: bytes, path: Path, wanted: Collection[str], kind: str | None
+) -> tuple[Sequence[str], dict[str, Sequence[object]]]:
+    sheet = parse(text_of(raw, path), path, wanted)
+    for name in wanted:
+        if sheet.header.count(name) > 1:
+            raise InputError(f"{label(path)}: the header names column {name!r} twice")
+    usual = "\t" if kind in (".tsv", ".tsv.gz") else ","
+    if sheet.separator != usual and len(sheet.header) > 1:
+        LOGGER.info("%s: read with %s between cells", label(path), SEPARATORS[sheet.separator])
+    return sheet.header, {name: sheet.column(name) for name in wanted if name in sheet.header}
 
 
-def _read_text(path: Path) -> str:
-    """A file's text: UTF-8, with or without a byte-order mark."""
-    try:
-        raw = path.read_bytes()
-    except OSError as fault:
-        raise FileError(f"cannot read {path}: {fault.strerror}") from None
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        line = raw.count(b"\n", 0, fault.start) + 1
-        raise FileError(f"{path}: line {line} is not UTF-8 (byte 0x{raw[fault.start]:02x}); save it as UTF-8") from None
-
-
-def _read_parquet(path: Path) -> dict[str, Sequence[object]]:
+def _parquet_columns(
+    raw: bytes, path: Path, wanted: Collection[str]
+) -> tuple[Sequence[str], dict[str, Sequence[object]]]:
     parquet, arrow = _parquet(path)
     try:
-        with path.open("rb") as source:
-            table = parquet.read_table(source)
+        file = parquet.ParquetFile(io.BytesIO(raw))
+        names = file.schema_arrow.names
+        table = file.read(columns=[name for name in wanted if name in names])
     except arrow.ArrowInvalid as fault:
-        raise FileError(f"{path} is not Parquet: {fault}") from None
+        raise FileError(f"{label(path)} is not Parquet: {str(fault).splitlines()[0]}") from None
     except OSError as fault:
-        raise FileError(f"cannot read {path}: {fault.strerror or fault}") from None
-    return {name: table.column(name).to_pylist() for name in table.column_names}
+        raise FileError(f"cannot read {label(path)}: {fault.strerror or fault}") from None
+    return names, {name: table.column(name).to_pylist() for name in table.column_names}
 
 
 def _parquet(path: Path) -> tuple[ModuleType, ModuleType]:
@@ -152,21 +215,21 @@ def _parquet(path: Path) -> tuple[ModuleType, ModuleType]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtraError(f"{path} needs pyarrow, the extra 'scale': pip install 'pdqs[scale]'") from None
+        raise MissingExtraError(f"{label(path)} needs pyarrow, the extra 'scale': pip install 'pdqs[scale]'") from None
     return pyarrow.parquet, pyarrow
 
 
-def _refuse_columns(names: Sequence[str], required: Sequence[str], optional: Sequence[str]) -> None:
-    known = (*required, *optional)
-    expected = f"expected {', '.join(required)}" + (f" and perhaps {', '.join(optional)}" if optional else "")
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        raise InputError(f"the header {names[0]!r} is one column: cells must be separated by commas")
-    for name in names:
-        if name not in known:
-            raise InputError(f"unknown column {name!r}: {expected}")
+def _refuse_missing(header: Sequence[str], required: Sequence[str], called: Mapping[str, str]) -> None:
     for name in required:
-        if name not in names:
-            raise InputError(f"no column {name!r}: {expected}")
+        if name not in header:
+            there = ", ".join(repr(each) for each in header[:8] if each) + (", ..." if len(header) > 8 else "")
+            raise InputError(f"no column {name!r}: it has {there or 'none with a name'}{_how_to_name(name, called)}")
+
+
+def _how_to_name(name: str, called: Mapping[str, str]) -> str:
+    """Which option names the column that is meant, where there is one."""
+    role = next((role for role, own in called.items() if own == name), "")
+    return f"; --{role}-column names the one that is meant" if role in ("owner", "bid", "value") else ""
 
 
 def _cells(cells: Sequence[object], name: str, may_be_missing: bool) -> Sequence[object]:
@@ -178,13 +241,13 @@ def _cells(cells: Sequence[object], name: str, may_be_missing: bool) -> Sequence
     return cells
 
 
-def _refuse_twice(owners: Sequence[str]) -> None:
+def _refuse_twice(owners: Sequence[str], name: str) -> None:
     if len(set(owners)) == len(owners):
         return
     first: dict[str, int] = {}
     for row, owner in enumerate(owners, start=1):
         if owner in first:
-            raise InputError(f"row {row}, column 'owner': {owner!r} is already in row {first[owner]}")
+            raise InputError(f"row {row}, column {name!r}: {owner!r} is already in row {first[owner]}")
         first[owner] = row
 
 
@@ -201,13 +264,16 @@ def amounts(micros: Integers) -> list[str]:
 
 
 def write_table(path: Path, table: Mapping[str, Sequence[object]]) -> None:
-    """Columns to a CSV or Parquet file, whole or not at all."""
-    if refuse_unknown_kind(path) == ".csv":
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
-        write_text(path, text.getvalue())
+    """Columns to a file by the ending of its name, whole or not at all; to standard output as CSV."""
+    if path == STANDARD:
+        print_out(joined(tuple(table), zip(*table.values(), strict=True)))
+        return
+    kind = refuse_unknown_kind(path)
+    if kind != ".parquet":
+        separator = "\t" if kind.startswith(".tsv") else ","
+        data = joined(tuple(table), zip(*table.values(), strict=True), separator).encode()
+        with replacing(path) as temporary:
+            temporary.write_bytes(gzip.compress(data, mtime=0) if kind.endswith(".gz") else data)
         return
     parquet, arrow = _parquet(path)
     held = {name: np.asarray(cells, np.float64) if name in MONEY_COLUMNS else cells for name, cells in table.items()}
@@ -216,6 +282,9 @@ def write_table(path: Path, table: Mapping[str, Sequence[object]]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Text to a file, whole or not at all."""
+    """Text to a file, whole or not at all; or to standard output."""
+    if path == STANDARD:
+        print_out(text)
+        return
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")

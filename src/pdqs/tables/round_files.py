@@ -1,4 +1,4 @@
-"""Terms, offers and reports as files: what `pdqs clear` writes, and `pdqs answer` and `pdqs audit` read."""
+"""Offers and reports as files: what `pdqs clear` writes, and `pdqs answer` reads."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 
 from pdqs.model.arrays import Booleans, Floats
 from pdqs.model.domain import Domain
-from pdqs.model.errors import FileError, InputError, PdqsError, RowError, TermsError
+from pdqs.model.errors import InputError, RowError
 from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
-from pdqs.rounds.canonical import Kinds
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, received
-from pdqs.rounds.terms import Terms
 from pdqs.tables.files import amounts, naming, read_table
 from pdqs.trade import Trade
 
@@ -25,16 +23,6 @@ LOTTERY_COLUMNS = ("chance", "draw")
 """Offers written before there were lotteries have none: everyone was asked for certain."""
 
 REPORT_COLUMNS = ("owner", "report")
-
-
-def read_terms(path: Path, also: Kinds) -> Terms:
-    """The terms of a file, or one sentence that names the file and what is wrong in it; ``also`` as `Terms.read`."""
-    try:
-        return Terms.read(path.read_text(encoding="utf-8"), also)
-    except (OSError, UnicodeDecodeError) as fault:
-        raise FileError(f"cannot read {path}: {getattr(fault, 'strerror', None) or fault}") from None
-    except PdqsError as fault:
-        raise TermsError(f"{path}: {fault}") from None
 
 
 def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[object]]:

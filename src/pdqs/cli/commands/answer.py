@@ -8,21 +8,22 @@ from typing import Annotated
 import typer
 
 from pdqs.cli.options import TermsOptions, with_options
-from pdqs.cli.shared_options import Json, Level
+from pdqs.cli.shared_options import Json, Level, Overwrite
 from pdqs.cli.streams import Cluster, answer_stream, streamed
 
 
 @with_options
 def run(
-    offers: Annotated[str, typer.Argument(help="The offers as pdqs clear wrote them: a file or a folder.")],
+    offers: Annotated[str, typer.Argument(help="The offers as pdqs clear wrote them: a file, -, or a folder.")],
     reports: Annotated[
         str,
-        typer.Argument(help="A .csv or .parquet file with columns owner,report; or Parquet in the offers' order."),
+        typer.Argument(help="The reports: a file with columns owner,report, or -; or Parquet in the offers' order."),
     ],
     options: TermsOptions,
     out: Annotated[
-        Path | None, typer.Option(help="Write what is now due (owner,paid) to a .csv or .parquet file, or folder.")
+        Path | None, typer.Option(help="Write what is now due (owner,paid) to a file of those kinds, to - or a folder.")
     ] = None,
+    overwrite: Overwrite = False,
     level: Level = 0.95,
     cluster: Cluster = None,
     as_json: Json = False,
@@ -41,7 +42,10 @@ def run(
     if streamed(offers, cluster, out) or streamed(reports, cluster, out):
         answer_stream(offers, reports, options, out, cluster, level, as_json)
         return
-    check_targets(out, inputs=(offers, reports))
+    check_targets(out, inputs=(offers, reports, *options.files), overwrite=overwrite)
+    if offers == reports:
+        raise InputError(f"offers and reports are two files, got {offers} for both")
+    to = console_output(as_json, out)
     domain = options.terms(budget=0.0).domain
     owners, offered = round_files.read_offers(Path(offers), domain)
     terms = options.terms(budget=offered.spent)
@@ -56,7 +60,6 @@ def run(
         due = pdqs.settle(offered, arrived, terms)
         save(out=out, table={"owner": owners, "paid": files.amounts(due.micros)})
 
-    to = console_output(as_json)
     to.show(answer)
     to.wrote(out)
     to.finish({**terms_data(terms), "answer": answer.to_dict()})

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from pdqs.cli.options import PRESETS, TermsOptions, with_options
-from pdqs.cli.shared_options import Json
+from pdqs.cli.options import PRESETS, TermsOptions, option_of, read_frozen, with_options
+from pdqs.cli.shared_options import Json, Overwrite
 
 if TYPE_CHECKING:
     from pdqs.auditing.report import AuditReport
@@ -33,24 +33,29 @@ class _Given(TypedDict):
 def run(
     options: TermsOptions,
     what: Annotated[
-        str | None, typer.Argument(help=f"{', '.join(PRESETS)}, npqm, rule:NAME, or a terms.json file.")
+        str | None, typer.Argument(help=f"{', '.join(PRESETS)}, npqm, rule:NAME, or a file of terms: .toml, .json.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Compare all the presets, side by side.")] = False,
     owners: Annotated[int, typer.Option(help="How many owners the budget is for, 2 to 10000.")] = 200,
     seed: Annotated[int, typer.Option(help="Of the markets that are tried.")] = 0,
     effort: Annotated[str, typer.Option(help="quick, usual or thorough.")] = "usual",
     certificate: Annotated[Path | None, typer.Option(help="Write a one-page .html certificate.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Measure what a mechanism really keeps. Exit code 1 when a promise that its terms make is broken."""
     from pdqs.cli.output import console_output
+    from pdqs.cli.saving import check_target
     from pdqs.model.errors import TermsError
 
+    if what is None and options.terms_file is not None and not everything:
+        what, options = str(options.terms_file), dataclasses.replace(options, terms_file=None)
     if (what is None) != everything:
-        raise TermsError(f"say what to audit: {', '.join(PRESETS)}, npqm, rule:NAME, a terms.json file; or --all")
+        raise TermsError(f"say what to audit: {', '.join(PRESETS)}, npqm, rule:NAME, a file of terms; or --all")
     if everything and certificate is not None:
         raise TermsError("a certificate is for one mechanism: name it instead of --all")
-    _check_target(certificate)
+    if certificate is not None:
+        check_target(certificate, (".html",), inputs=(what or "", *options.files), overwrite=overwrite)
     given = _Given(owners=owners, seed=seed, effort=effort)
     to = console_output(as_json)
     if everything:
@@ -116,14 +121,13 @@ def _subject(what: str, options: TermsOptions, owners: int) -> tuple[str, Terms]
     """The name and the terms that a word stands for; the other options change them."""
     from pdqs.cli.options import parse_pair
     from pdqs.model.errors import TermsError
-    from pdqs.neural import KINDS
-    from pdqs.tables.round_files import read_terms
 
-    if what.endswith(".json"):
-        said = [f.name for f in dataclasses.fields(options) if getattr(options, f.name) != f.default]
-        if said:
-            raise TermsError(f"{what} has its own terms: --{said[0].replace('_', '-')} does not go with it")
-        return Path(what).name, read_terms(Path(what), KINDS)
+    if what.endswith((".toml", ".json")):
+        if options.said:
+            raise TermsError(f"{what} has its own terms: {options.said[0]} does not go with it")
+        return Path(what).name, read_frozen(Path(what))
+    if options.terms_file is not None:
+        raise TermsError(f"{options.terms_file} has its own terms: audit it alone, without {what!r}")
     budget = BUDGET_EACH * owners * parse_pair(options.bid_range)[1]
     if what == "npqm":
         return _npqm(options, owners, budget)
@@ -163,18 +167,6 @@ def _command(what: str, options: TermsOptions, given: _Given) -> str:
     """What to type to see it again."""
     said = {f.name: getattr(options, f.name) for f in dataclasses.fields(options)}
     usual = {f.name: f.default for f in dataclasses.fields(options)}
-    words = [f"--{k.replace('_', '-')} {shlex.quote(str(v))}" for k, v in said.items() if v != usual[k]]
+    words = [f"{option_of(k)} {shlex.quote(str(v))}" for k, v in said.items() if v != usual[k]]
     words += [f"--{name} {value}" for name, value in given.items() if value != "usual"]
     return " ".join(["pdqs audit", shlex.quote(what), *words])
-
-
-def _check_target(certificate: Path | None) -> None:
-    """Refuse a certificate that could not be written before any work is done."""
-    from pdqs.model.errors import FileError
-    from pdqs.tables.files import refuse_unknown_kind
-
-    if certificate is None:
-        return
-    refuse_unknown_kind(certificate, (".html",))
-    if not certificate.parent.is_dir():
-        raise FileError(f"cannot write {certificate}: there is no folder {certificate.parent}")

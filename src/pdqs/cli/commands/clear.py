@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pdqs.cli.market_files import BidColumns
 from pdqs.cli.options import TermsOptions, with_options
 from pdqs.cli.streams import RoundOptions, streamed
 
@@ -15,13 +16,17 @@ from pdqs.cli.streams import RoundOptions, streamed
 def run(
     bids: Annotated[
         str,
-        typer.Argument(help="A .csv or .parquet file with columns owner,bid; or a folder, pattern or URI of Parquet."),
+        typer.Argument(
+            help="A .csv, .tsv (gzipped too) or .parquet file with columns owner,bid, or -; or a folder,"
+            " pattern or URI of Parquet."
+        ),
     ],
     way: RoundOptions,
     options: TermsOptions,
+    columns: BidColumns,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write owner,bid,q,epsilon,payment,chance,draw to a .csv or .parquet file, or folder."),
+        typer.Option(help="Write owner,bid,q,epsilon,payment,chance,draw to a file of those kinds, to - or a folder."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Of a lottery's draws; without one they follow from terms and owner ids.")
@@ -32,23 +37,23 @@ def run(
     from pdqs.cli.output import console_output, offers_data, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.present import figures
-    from pdqs.tables import files, round_files
+    from pdqs.tables import round_files
 
     if streamed(bids, way.cluster, out):
-        way.clear_stream(bids, options.terms(), seed, out)
+        way.clear_stream(bids, options.terms(), columns, seed, out)
         return
-    check_targets(out, way.picture, inputs=(bids,))
+    check_targets(out, way.picture, inputs=(bids, *options.files), overwrite=way.overwrite)
+    to = console_output(way.as_json, out)
     terms = options.terms()
-    table = files.read_table(Path(bids), ("owner", "bid"), optional=("value",))
+    table = columns.read(Path(bids))
     owners = [str(owner) for owner in table.columns["owner"]]
-    with files.naming(Path(bids)):
+    with table.naming():
         offers = pdqs.clear(table.columns["bid"], terms, draws=seed, owners=table.columns["owner"])
     result = {**terms_data(terms), **offers_data(offers, way.level)}
-    columns = round_files.offer_columns(owners, offers)
-    save(out=out, table=columns, picture=way.picture, draw=lambda: figures.offers_figure(offers, terms))
+    made = round_files.offer_columns(owners, offers)
+    save(out=out, table=made, picture=way.picture, draw=lambda: figures.offers_figure(offers, terms))
 
-    to = console_output(way.as_json)
     to.show(offers)
-    to.first_rows(columns, "offers")
+    to.first_rows(made, "offers")
     to.wrote(out, way.picture)
-    to.finish(result, columns if out is None else {}, "offers")
+    to.finish(result, made if out is None else {}, "offers")

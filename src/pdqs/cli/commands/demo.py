@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdqs.cli.extras import require
-from pdqs.cli.shared_options import Json
+from pdqs.cli.shared_options import Json, Overwrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,7 @@ def run(
     query: Annotated[str, typer.Option(help="count or median.")] = "count",
     budget_share: Annotated[float, typer.Option(help="The budget, in units of money an owner.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Of the bids and of the owners' coins.")] = 1,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Run every mechanism where owners with the trait ask for more, and draw who is still right."""
@@ -47,7 +48,7 @@ def run(
         raise TermsError(f"--budget-share must be a finite number above 0, got {budget_share}")
     unit = "owners" if query == "count" else people.median_unit
     _, _, truth, words = question_of(people, query)
-    _make_folder(out)
+    _make_folder(out, overwrite)
     to = console_output(as_json)
     running = showings(people, query, budget_share * people.owners, np.random.default_rng(seed))
     shown = to.progress(running, len(MECHANISMS), "running the mechanisms")
@@ -83,13 +84,16 @@ def _dearer(query: str) -> str:
     return "with the trait" if query == "count" else "above the median"
 
 
-def _make_folder(path: Path) -> None:
+def _make_folder(path: Path, overwrite: bool) -> None:
+    from pdqs.cli.saving import check_target
     from pdqs.model.errors import FileError
 
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise FileError(f"cannot make the folder {path}: {fault.strerror}") from None
+    for name in ("demo.png", "demo.json"):
+        check_target(path / name, (".png", ".json"), overwrite=overwrite)
 
 
 def _table(to: Output, shown: Sequence[Showing]) -> None:

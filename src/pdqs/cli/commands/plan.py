@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdqs.cli.options import TermsOptions, with_options
-from pdqs.cli.shared_options import Json, Level, Picture
+from pdqs.cli.shared_options import Json, Level, Overwrite, Picture
 
 if TYPE_CHECKING:
     from pdqs.rounds.terms import Terms
@@ -33,6 +33,7 @@ def run(
     ] = None,
     guess: Annotated[str | None, typer.Option(help=_GUESS)] = None,
     picture: Picture = None,
+    overwrite: Overwrite = False,
     level: Level = 0.95,
     as_json: Json = False,
 ) -> None:
@@ -43,8 +44,8 @@ def run(
     from pdqs.model.errors import PlanError
     from pdqs.present import figures
 
-    check_targets(picture=picture)
-    if (half_width is None) == (options.budget is None):
+    check_targets(picture=picture, inputs=options.files, overwrite=overwrite)
+    if options.terms_file is None and (half_width is None) == (options.budget is None):
         raise PlanError("give --half-width or --budget, and not both")
     terms = options.terms(budget=0.0)
     plan = pdqs.plan(terms, owners=owners, half_width=half_width, level=level, guess=_guess(guess, terms))

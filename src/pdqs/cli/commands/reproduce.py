@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdqs.cli.endings import STOPPED
 from pdqs.cli.extras import require
-from pdqs.cli.stopping import STOPPED
 from pdqs.model.errors import InputError
 
 if TYPE_CHECKING:

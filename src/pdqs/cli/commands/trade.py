@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pdqs.cli.market_files import MarketColumns
 from pdqs.cli.options import TermsOptions, with_options
 from pdqs.cli.streams import RoundOptions, streamed
 
@@ -16,15 +17,17 @@ def run(
     market: Annotated[
         str,
         typer.Argument(
-            help="A .csv or .parquet file with columns owner,bid,value; or a folder, pattern or URI of Parquet."
+            help="A .csv, .tsv (gzipped too) or .parquet file with columns owner,bid,value, or -; or a"
+            " folder, pattern or URI of Parquet."
         ),
     ],
     way: RoundOptions,
     options: TermsOptions,
+    columns: MarketColumns,
     seed: Annotated[int | None, typer.Option(min=0, help="Of draws and coins; a fresh one if not given.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write what pdqs clear writes, and report,paid, to a .csv or .parquet file, or folder."),
+        typer.Option(help="Write what pdqs clear writes, and report,paid, to a file of those kinds, to - or a folder."),
     ] = None,
 ) -> None:
     """Run a whole round: bids and values in, an answer and payments out."""
@@ -36,22 +39,22 @@ def run(
     from pdqs.cli.output import console_output, offers_data, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.present import figures
-    from pdqs.tables import files, round_files
+    from pdqs.tables import round_files
 
     seed = secrets.randbits(32) if seed is None else seed
     if streamed(market, way.cluster, out):
-        way.trade_stream(market, options.terms(), seed, out)
+        way.trade_stream(market, options.terms(), columns, seed, out)
         return
-    check_targets(out, way.picture, inputs=(market,))
+    check_targets(out, way.picture, inputs=(market, *options.files), overwrite=way.overwrite)
+    to = console_output(way.as_json, out)
     terms = options.terms()
-    table = files.read_table(Path(market), ("owner", "bid", "value"))
-    values = table.values(terms.domain)
-    with files.naming(Path(market)):
+    table = columns.read(Path(market))
+    values = columns.values(table, terms.domain)
+    with table.naming():
         done = pdqs.trade(values, table.columns["bid"], terms, np.random.default_rng(seed), level=way.level)
-    columns = round_files.trade_columns([str(owner) for owner in table.columns["owner"]], done)
-    save(out=out, table=columns, picture=way.picture, draw=lambda: figures.offers_figure(done.offers, terms))
+    made = round_files.trade_columns([str(owner) for owner in table.columns["owner"]], done)
+    save(out=out, table=made, picture=way.picture, draw=lambda: figures.offers_figure(done.offers, terms))
 
-    to = console_output(way.as_json)
     to.show(done)
     to.say(f"  seed {seed}")
     to.wrote(out, way.picture)
@@ -63,4 +66,4 @@ def run(
         "within_budget": done.payments.within_budget,
         "answer": done.answer.to_dict(),
     }
-    to.finish(result, columns if out is None else {}, "trades")
+    to.finish(result, made if out is None else {}, "trades")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdqs.cli.shared_options import Json, Picture
+from pdqs.cli.market_files import Bid
+from pdqs.cli.shared_options import Json, Overwrite, Picture
 
 if TYPE_CHECKING:
     from pdqs.cli.output import Output
@@ -35,24 +36,29 @@ def run(
     seed: Annotated[int, typer.Option(help="The same seed gives the same weights.")] = 0,
     state: Annotated[Path | None, typer.Option(help="NPQM: keep the half-done training here.")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the file of --state.")] = False,
+    bid_column: Bid = "bid",
     picture: Picture = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Learn a rule from past bids."""
     from pdqs.cli.options import parse_pair
     from pdqs.cli.output import console_output
-    from pdqs.cli.saving import check_targets
-    from pdqs.model.errors import FileError, TermsError
-    from pdqs.tables.files import read_table, refuse_unknown_kind
+    from pdqs.cli.saving import check_target, check_targets
+    from pdqs.model.errors import TermsError
+    from pdqs.tables.files import read_table
 
-    check_targets(picture=picture)
-    refuse_unknown_kind(out, (".npz",))
-    if not out.parent.is_dir():
-        raise FileError(f"cannot write {out}: there is no folder {out.parent}")
+    inputs = () if past is None else (str(past),)
+    check_targets(picture=picture, inputs=inputs, overwrite=overwrite)
+    check_target(out, (".npz",), inputs=inputs, overwrite=overwrite or resume)
     if form not in FORMS:
         raise TermsError(f"unknown form {form!r}: choose one of {', '.join(FORMS)}")
     ends = parse_pair(bid_range)
-    bids = None if past is None else read_table(past, ("bid",), optional=("owner", "value")).bids(ends)
+    bids = (
+        None
+        if past is None
+        else read_table(past, ("bid",), unread=("owner", "value"), names={"bid": bid_column}).bids(ends)
+    )
     to = console_output(as_json)
     if form == "sound":
         if bids is None:
