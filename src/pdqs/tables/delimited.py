@@ -63,12 +63,16 @@ def read_bytes(path: Path) -> bytes:
 def text_of(raw: bytes, path: Path) -> str:
     """Bytes as text: UTF-8, with or without a byte-order mark."""
     try:
-        return raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = raw.count(b"\n", 0, fault.start) + 1
         raise FileError(
             f"{label(path)}: line {line} is not UTF-8 (byte 0x{raw[fault.start]:02x}); save it as UTF-8"
         ) from None
+    if "\0" in text:  # UTF-16 without its mark, or no text at all
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise FileError(f"{label(path)}: line {line} is not text (byte 0x00)")
+    return text
 
 
 def parse(text: str, path: Path, wanted: Iterable[str]) -> Sheet:
