@@ -86,6 +86,7 @@ THOROUGH = Effort(
     draws=4_000_000,
 )
 EFFORTS = {effort.name: effort for effort in (QUICK, USUAL, THOROUGH)}
+"""How hard to look, by name."""
 
 
 def audit(

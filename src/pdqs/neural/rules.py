@@ -86,7 +86,7 @@ class Nets:
         return hash(self.digest)
 
     def coefficients(self, shares: Floats) -> tuple[float, float]:
-        """Slope |w1||w2| and intercept |w2| c + d of the curve for one bid vector."""
+        """Slope ``|w1||w2|`` and intercept ``|w2| c + d`` of the curve for one bid vector."""
         reached = product(self.first, shares) + self.first_bias
         hidden = np.maximum(reached[:-1].reshape(self.last.shape), 0.0)
         w1, w2, d = (self.last * hidden).sum(axis=1) + self.last_bias
@@ -97,7 +97,7 @@ class Nets:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Npqm:
-    """NPQM: q_i = q_max sigma(|w2|(-|w1| b_i + c) + d), where the nets read w1, w2, c, d off the whole bid vector.
+    """NPQM: ``q_i = q_max sigma(|w2|(-|w1| b_i + c) + d)``, the nets reading w1, w2, c, d off the whole bid vector.
 
     With clearing ``open``, :meth:`read` gives the curve for the bids at hand, as in the paper: an owner's own bid moves
     her own curve, so this is not truthful. Wherever a rule must not read the bids it prices (the ladder), :meth:`q` is

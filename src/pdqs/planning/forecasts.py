@@ -67,7 +67,9 @@ class Plan(Shown):
         return 0.5 / math.sqrt(self.information) if self.information > 0 else math.inf
 
     def delta(self, alpha: float) -> float:
-        """delta with Pr[|error of the share| >= alpha] <= delta, by Hoeffding: 2 exp(-2 alpha^2 I), I the information.
+        """delta with ``Pr[|error of the share| >= alpha] <= delta``: 2 exp(-2 alpha^2 I), I the information.
+
+        By Hoeffding's inequality.
 
         This is the paper's (alpha, delta) statement with its sides put right.
         """
