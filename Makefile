@@ -5,10 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
-ALL := cli,neural,scale,market,dev
+ALL := cli,neural,scale,market,docs,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions kills browser device clean
+.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions kills browser device clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -27,11 +27,25 @@ demo: $(VENV)/.light ## a market clears, an answer with its interval, and a pict
 
 setup: $(VENV)/.all ## everything, for work on pdqs itself
 
-check: $(VENV)/.all ## style, types and the direction of imports
+# Warnings are errors; notebooks are executed; then the built pages are looked through for dead links and for anything
+# that a reader without a network would miss.
+docs: $(VENV)/.all ## the documentation as a site, into build/site
+	$(BIN)/python -m sphinx -W --keep-going -E -q -j 2 -c docs/_site docs build/site
+	$(BIN)/python docs/_site/check_site.py build/site
+	@echo "open build/site/index.html"
+
+# EXTRAS="cli owner" tries these alone. Environments are made under build/newcomer and removed.
+EXTRAS ?= none cli owner market neural scale all
+newcomer: docs ## the wheel in a fresh environment for each extra, the tutorial's commands from the built page, bad input
+	rm -rf build/wheel && $(BIN)/python -m build --wheel --outdir build/wheel
+	$(BIN)/python tests/docs/newcomer.py --wheel build/wheel --page build/site/tutorial.html --extras $(EXTRAS)
+
+check: $(VENV)/.all ## style, types, the direction of imports and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell *.md docs src examples
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory lint-browser; \
 	else echo "no Node here: the linter of the .mjs files was skipped"; fi
 

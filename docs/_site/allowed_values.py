@@ -14,6 +14,7 @@ CHOICES: Mapping[str, Mapping[str, type[names.Choice]]] = {
         "clearing": names.ClearingName,
         "contract": names.ContractName,
         "estimator": names.EstimatorName,
+        "question": names.QuestionKind,
     },
 }
 """Which field of which public name takes one of which list."""

@@ -148,16 +148,22 @@ def choices_page() -> str:
     for kind in names.Choice.__subclasses__():
         rows = [(f"`{choice}`", choice.words) for choice in kind]
         parts += [f"## {_spaced(kind.__name__)}", str(inspect.getdoc(kind)), table(["value", "meaning"], rows)]
-    rows = [(f"`presets.{name}`", _first_line(getattr(pdqs.presets, name))) for name in names_of("pdqs.rounds.presets") if name.islower()]
+    rows = [
+        (f"`presets.{name}`", _first_line(getattr(pdqs.presets, name)))
+        for name in names_of("pdqs.rounds.presets")
+        if name.islower()
+    ]
     parts += ["## Presets", "Whole sets of terms.", table(["preset", "what it is"], rows)]
     return "\n\n".join(parts) + "\n"
 
 
 def settings_page() -> str:
-    """Every setting of the market, with what it is unless set."""
+    """Every setting of the market with what it is unless set; its meaning stands in the page on running a market."""
+    told = meanings_told()
     rows = [
-        (f"`{settings.PREFIX}{field.name.upper()}`", f"`{field.default}`", settings.MEANINGS[field.name])
+        (f"`{variable}`", f"`{field.default}`" if field.default != "" else "empty", told[variable])
         for field in fields(settings.Settings)
+        for variable in [settings.PREFIX + field.name.upper()]
     ]
     return "\n\n".join(
         [
@@ -169,13 +175,20 @@ def settings_page() -> str:
     )
 
 
+def meanings_told() -> dict[str, str]:
+    """By variable, what the table in docs/operations.md says of it."""
+    page = (Path(__file__).parent.parent / "operations.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`PDQS_[^|]+) \|[^|]+\| (.+) \|$", page, re.MULTILINE)
+    return {variable: meaning for named, meaning in rows for variable in re.findall(r"`(\w+)`", named)}
+
+
 def problems_page() -> str:
     """Every type of problem, in the groups of its source, with the statuses it is sent with."""
     sent = _statuses()
     parts = [
         "# Every problem type",
-        "An error on the wire is `application/problem+json` (RFC 9457): `type` is one of these stable words for programs,"
-        " `title` and `status` are HTTP's, `detail` is a sentence for people.",
+        "An error on the wire is `application/problem+json` (RFC 9457): `type` is one of these stable words for"
+        " programs, `title` and `status` are HTTP's, `detail` is a sentence for people.",
     ]
     for group, members in _grouped(problems.ProblemType):
         rows = [(f"`{problems.ProblemType[name].value}`", ", ".join(sorted(sent.get(name, {""})))) for name in members]
@@ -226,7 +239,12 @@ def _type_words(facts: Mapping[str, object]) -> str:
     if "enum" in facts or "const" in facts:
         allowed = facts.get("enum", [facts.get("const")])
         words = " or ".join(f"`{value}`" for value in allowed)  # type: ignore[attr-defined]  # JSON: a list
-    limits = {"minimum": "at least", "maximum": "at most", "minLength": "length at least", "maxLength": "length at most"}
+    limits = {
+        "minimum": "at least",
+        "maximum": "at most",
+        "minLength": "length at least",
+        "maxLength": "length at most",
+    }
     return ", ".join([words, *(f"{said} {facts[key]}" for key, said in limits.items() if key in facts)])
 
 
@@ -340,4 +358,3 @@ def module_page(module: str, title: str) -> str:
     opening = f".. automodule:: {module}\n   :no-members:\n"
     parts = [underlined(title, "="), opening, *(directive(module, name) for name in names_of(module))]
     return "\n\n".join(parts) + "\n"
-

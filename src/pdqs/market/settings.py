@@ -6,28 +6,11 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, final
 
 from pdqs.model.errors import TermsError
 
 PREFIX = "PDQS_"
-
-MEANINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "database_url": "where the market is kept: SQLite or PostgreSQL",
-        "most_body_bytes": "the largest request, refused before it is parsed",
-        "address_rate": "requests a second from one address",
-        "address_burst": "requests at once from one address",
-        "caller_rate": "requests a second by one token or session",
-        "caller_burst": "requests at once by one token or session",
-        "tick_seconds": "how often deadlines are looked at",
-        "code_hours": "how long a one-time code lasts",
-        "session_hours": "how long a session of the pages lasts",
-        "device_origins": "web origins, separated by spaces, that owners may run their device from (by token)",
-    }
-)
-"""What each setting is for, in the words of the reference; a test says that each is there."""
 
 
 @final
