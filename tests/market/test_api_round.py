@@ -94,7 +94,7 @@ def test_errors_come_back_as_what_they_were(operator: MarketClient) -> None:
         draft = consumer.draft(plan(), key="one-and-the-same")
         assert consumer.draft(plan(), key="one-and-the-same") == draft
         with pytest.raises(ConflictError, match="used before") as reused:
-            consumer.draft(plan(budget_micros=5), key="one-and-the-same")
+            consumer.draft(plan(budget_micros=5_000_000), key="one-and-the-same")
         assert reused.value.type == "idempotency-key-reused"
         with pytest.raises(ConflictError) as poor:
             consumer.open(draft.round_id)

@@ -183,7 +183,7 @@ def test_a_repeated_post_makes_one_round_and_another_body_is_refused(served_town
     headers = {**_as(town, town.consumer), "Idempotency-Key": "a-key-for-once"}
     first = client.post("/v1/rounds", json=plan().model_dump(), headers=headers)
     again = client.post("/v1/rounds", json=plan().model_dump(), headers=headers)
-    other = client.post("/v1/rounds", json=plan(budget_micros=3).model_dump(), headers=headers)
+    other = client.post("/v1/rounds", json=plan(budget_micros=3_000_000).model_dump(), headers=headers)
     assert (first.status_code, again.json()) == (200, first.json())
     assert (other.status_code, other.json()["type"]) == (409, "idempotency-key-reused")
     del headers["Idempotency-Key"]

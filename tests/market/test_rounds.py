@@ -12,7 +12,7 @@ import pytest
 
 import pdqs
 from market.town import Town, plan
-from pdqs.market import reads, round_steps
+from pdqs.market import forecasting, reads, round_steps
 from pdqs.market.http.app import keep_deadlines
 from pdqs.market.http.observe import Metrics
 from pdqs.market.round_terms import offers_for, terms_of
@@ -282,7 +282,7 @@ def test_lists_of_rounds_come_newest_first_and_page_by_page(town: Town) -> None:
 def test_a_forecast_says_what_the_core_plans(town: Town) -> None:
     from pdqs.protocol.market_messages import ForecastRequest
 
-    found = reads.forecast(town.consumer, ForecastRequest(plan=plan(), owners=200))
+    found = forecasting.forecast(town.market, town.consumer, ForecastRequest(plan=plan(), owners=200))
     assert found.half_width == pytest.approx(pdqs.plan(terms_of(plan()), owners=200).half_width)
     widths = [point.half_width for point in found.curve if point.half_width is not None]
     assert widths == sorted(widths, reverse=True)

@@ -111,7 +111,7 @@ def found_town(url: str, *, money_micros: int = 100_000_000, settings: Settings 
     clock = FakeClock()
     store = open_store(url)
     migrate.upgrade(store)
-    market = Market(store=store, clock=clock, settings=settings or Settings(database_url=url))
+    market = Market(store=store, clock=clock, settings=settings or Settings(database_url=url, least_budget=1e-6))
     operator = access.redeem(market, round_steps.first_operator(market).code)
     consumer = round_steps.register_user(market, operator, NewUser(role="consumer", name="consumer"), "consumer-1").user
     if money_micros:

@@ -22,11 +22,9 @@ from pdqs.protocol.market_messages import (
     Me,
     Member,
     NewUser,
-    NoticePage,
     PayablePage,
     Role,
     Round,
-    RoundPage,
     RoundPlan,
     RoundState,
     Statement,
@@ -36,6 +34,7 @@ from pdqs.protocol.market_messages import (
     User,
     UserPage,
 )
+from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary
 from pdqs.protocol.transport import Answer, Transport
 
 
@@ -122,7 +121,7 @@ class MarketClient(Transport):
         wanted = {"state": state} if state else {}
         return self.ask(RoundPage, "GET", "/v1/rounds", params={**_page(after, limit), **wanted})
 
-    def all_rounds(self) -> Iterator[Round]:
+    def all_rounds(self) -> Iterator[RoundSummary]:
         """Every round, newest first."""
         page = self.rounds(limit=200)
         yield from page.items

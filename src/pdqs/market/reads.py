@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
-import numpy as np
 from sqlalchemy import Select, Table, and_, or_, select
 
 from pdqs import __version__
@@ -14,7 +12,6 @@ from pdqs.market.bidding import bid_receipt, report_receipt
 from pdqs.market.context import Market
 from pdqs.market.paging import LIMIT, newest_first
 from pdqs.market.people import member_from
-from pdqs.market.round_terms import terms_of
 from pdqs.market.store import migrate
 from pdqs.market.store.schema import (
     access_events,
@@ -28,33 +25,34 @@ from pdqs.market.store.schema import (
     users,
 )
 from pdqs.market.store.sql import Found
-from pdqs.market.views import notice_message, offer_message, round_messages, visible_round
-from pdqs.model.errors import PdqsError
-from pdqs.model.money import MICROS_PER_UNIT
-from pdqs.planning.forecasts import plan
+from pdqs.market.views import (
+    LISTED,
+    notice_message,
+    notice_summary,
+    offer_message,
+    round_messages,
+    round_summaries,
+    visible_round,
+)
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
     AccessEvent,
     AccessPage,
     AnswerMessage,
-    Forecast,
-    ForecastPoint,
-    ForecastRequest,
     Health,
     Me,
-    NoticePage,
     Payable,
     PayablePage,
     Posting,
     Round,
-    RoundPage,
     RoundState,
     Statement,
     TrialBalance,
     User,
     UserPage,
 )
-from pdqs.protocol.problems import NotFoundError, ProblemType, UnprocessableError
+from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.protocol.summaries import NoticePage, RoundPage
 
 
 def me(market: Market, actor: User) -> Me:
@@ -114,14 +112,14 @@ def rounds_page(
 ) -> RoundPage:
     """A consumer's own rounds, or all of them for an operator, newest first."""
     access.require(actor, "consumer", "operator")
-    listed = select(rounds)
+    listed = select(*LISTED)
     if actor.role == "consumer":
         listed = listed.where(rounds.c.consumer_id == actor.user_id)
     if state is not None:
         listed = listed.where(rounds.c.state == state)
     with market.store.read() as connection:
         rows, following = newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
-        return RoundPage(items=round_messages(connection, rows), next=following)
+        return RoundPage(items=round_summaries(connection, rows), next=following)
 
 
 def round_by_id(market: Market, actor: User, round_id: str) -> Round:
@@ -146,10 +144,10 @@ def notices(market: Market, actor: User, after: str | None = None, limit: int = 
     access.require(actor, "owner")
     mine = select(bids.c.round_id).where(bids.c.owner_id == actor.user_id)
     open_now = and_(rounds.c.state == "open", rounds.c.bids_close_at_ms > market.clock())
-    listed = select(rounds).where(rounds.c.terms_hash.is_not(None), or_(open_now, rounds.c.round_id.in_(mine)))
+    listed = select(*LISTED).where(rounds.c.terms_hash.is_not(None), or_(open_now, rounds.c.round_id.in_(mine)))
     with market.store.read() as connection:
         rows, following = newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
-    return NoticePage(items=[notice_message(row) for row in rows], next=following)
+    return NoticePage(items=[notice_summary(row) for row in rows], next=following)
 
 
 def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
@@ -216,27 +214,6 @@ def trial_balance(market: Market, actor: User) -> TrialBalance:
         return ledger.trial_balance(connection)
 
 
-def forecast(actor: User, request: ForecastRequest) -> Forecast:
-    """What a plan would buy from so many owners, and precision against budget around it."""
-    access.require(actor, "consumer", "operator")
-    try:
-        terms = terms_of(request.plan)
-        here = plan(terms, owners=request.owners)
-        curve = here.curve(budgets=[terms.budget * float(factor) for factor in np.geomspace(0.1, 10.0, 9)])
-    except PdqsError as fault:
-        raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
-    points = [
-        ForecastPoint(budget_micros=round(budget * MICROS_PER_UNIT), half_width=_finite(width))
-        for budget, width in zip(curve.budgets.tolist(), curve.share_half_widths.tolist(), strict=True)
-    ]
-    return Forecast(
-        half_width=_finite(here.share_half_width),
-        bought_share=here.bought_share,
-        mean_epsilon=here.mean_epsilon,
-        curve=points,
-    )
-
-
 def health(market: Market) -> Health:
     """Whether the database answers, and how far it has been migrated."""
     with market.store.read() as connection:
@@ -251,10 +228,6 @@ def health(market: Market) -> Health:
 
 def _account(actor: User) -> str:
     return ledger.account_of("owner" if actor.role == "owner" else "consumer", actor.user_id)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 _MISSING = {"bid": ProblemType.NO_BID, "offer": ProblemType.NO_OFFER, "report": ProblemType.NO_REPORT}

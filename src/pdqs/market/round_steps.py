@@ -22,8 +22,9 @@ from pdqs.market.round_terms import frozen, numerators_of, offers_for, outcome_o
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.market.store.sql import Found, insert_many, insert_new
 from pdqs.market.transfers import deposit, pay_out
-from pdqs.market.views import plan_of, round_message, visible_round
+from pdqs.market.views import plan_of, round_message, summary_of, visible_round
 from pdqs.model.errors import InvariantError, PdqsError, ensure
+from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.planning.forecasts import forecast_half_width
 from pdqs.protocol.market_messages import Round, RoundPlan, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
@@ -52,6 +53,9 @@ THE_CLOCK = User(user_id=f"u_{'0' * 24}", role="operator", name="the clock", cre
 def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round:
     """Keep a plan, checked. Nothing is promised yet and no money moves."""
     access.require(actor, "consumer")
+    least = market.settings.least_budget
+    if plan.budget_micros < least * MICROS_PER_UNIT:
+        raise UnprocessableError(ProblemType.BAD_TERMS, f"the budget of a round is at least {least:g} here")
     try:
         terms_of(plan)
     except PdqsError as fault:
@@ -61,6 +65,7 @@ def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round
         "consumer_id": actor.user_id,
         "state": "draft",
         "plan": plan.model_dump_json(),
+        "summary": summary_of(plan).model_dump_json(),
         "created_at_ms": market.clock(),
     }
     with market.store.write() as connection:

@@ -18,7 +18,9 @@ PREFIX = "PDQS_"
 class Settings:
     """Settings of one server; each can come from the environment as ``PDQS_`` and its name in capitals.
 
-    A rate is in requests a second, a burst in requests; callers are counted by address and, apart, by credential.
+    A rate is in requests a second, a burst in requests; callers are counted by address and, apart, by credential. A
+    request's head and its body must come within ``header_seconds`` and ``body_seconds``. ``least_budget``, in units of
+    money, is what a round must at least be worth.
     ``device_origins`` are the web origins, separated by spaces, whose pages owners may run their device from (by token,
     never with a session): that of ``pdqs owner page`` on her own machine unless set. ``public_url`` is the address that
     people type when a proxy stands in front (``https://market.example``); ``trusted_proxies`` are the addresses,
@@ -35,6 +37,11 @@ class Settings:
     code_hours: float = 72.0
     session_hours: float = 12.0
     device_origins: str = "http://127.0.0.1:8017"
+    header_seconds: float = 10.0
+    body_seconds: float = 20.0
+    most_connections: int = 600
+    forecast_seconds: float = 5.0
+    least_budget: float = 1.0
     public_url: str = ""
     trusted_proxies: str = ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypedDict
 
 from sqlalchemy import Connection, Table, func, select
 
@@ -12,8 +13,14 @@ from pdqs.market.round_terms import question_of
 from pdqs.market.store.schema import accounts, bids, reports, rounds
 from pdqs.market.store.sql import Found
 from pdqs.protocol.device_messages import Offer, RoundNotice
-from pdqs.protocol.market_messages import Round, RoundPlan, User
+from pdqs.protocol.market_messages import (
+    Round,
+    RoundPlan,
+    RoundState,
+    User,
+)
 from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.protocol.summaries import NoticeSummary, PlanSummary, RoundSummary
 
 
 def plan_of(row: Found) -> RoundPlan:
@@ -29,19 +36,35 @@ def _parsed_plan(text: str) -> RoundPlan:
 
 def round_messages(connection: Connection, rows: Sequence[Found]) -> list[Round]:
     """Rounds with their counts, a fixed number of statements for any number of rounds."""
-    ids = [row.round_id for row in rows]
-    bid_counts, report_counts = _counts(connection, bids, ids), _counts(connection, reports, ids)
-    names = [account_of("escrow", identifier) for identifier in ids]
-    escrow = {
-        name: int(held)
-        for name, held in connection.execute(
-            select(accounts.c.account, accounts.c.balance_micros).where(accounts.c.account.in_(names))
-        )
-    }
+    counted = _counted(connection, rows)
+    return [_round_message(row, counts) for row, counts in zip(rows, counted, strict=True)]
+
+
+def round_summaries(connection: Connection, rows: Sequence[Found]) -> list[RoundSummary]:
+    """The same for a list, from rows of :data:`LISTED` columns."""
     return [
-        _round_message(row, bid_counts.get(row.round_id, 0), report_counts.get(row.round_id, 0), escrow.get(name, 0))
-        for row, name in zip(rows, names, strict=True)
+        RoundSummary(plan=PlanSummary.model_validate_json(row.summary), **_standing(row), **counts)
+        for row, counts in zip(rows, _counted(connection, rows), strict=True)
     ]
+
+
+LISTED = tuple(column for column in rounds.c if column.name not in ("plan", "terms", "answer"))
+"""What lists read of a round: not the columns that a consumer can make large."""
+
+
+def summary_of(plan: RoundPlan) -> PlanSummary:
+    """What lists show of a plan."""
+    return PlanSummary(
+        kind=plan.query.kind,
+        text=plan.query.text,
+        attribute=plan.attribute,
+        domain_kind=plan.query.domain.kind,
+        domain_size=plan.query.domain.size,
+        budget_micros=plan.budget_micros,
+        bid_low_micros=plan.bid_low_micros,
+        bid_high_micros=plan.bid_high_micros,
+        epsilon_max=plan.epsilon_max,
+    )
 
 
 def round_message(connection: Connection, round_id: str) -> Round:
@@ -76,6 +99,25 @@ def notice_message(row: Found) -> RoundNotice:
     )
 
 
+def notice_summary(row: Found) -> NoticeSummary:
+    """A round in an owner's list, from a row of :data:`LISTED` columns."""
+    plan = PlanSummary.model_validate_json(row.summary)
+    return NoticeSummary(
+        round_id=row.round_id,
+        state=row.state,
+        text=plan.text,
+        attribute=plan.attribute,
+        domain_kind=plan.domain_kind,
+        domain_size=plan.domain_size,
+        bid_low_micros=plan.bid_low_micros,
+        bid_high_micros=plan.bid_high_micros,
+        epsilon_max=plan.epsilon_max,
+        bids_close_at_ms=row.bids_close_at_ms,
+        reports_close_at_ms=row.reports_close_at_ms,
+        terms_hash=row.terms_hash,
+    )
+
+
 def offer_message(row: Found, now_ms: int) -> Offer:
     """One owner's offer, from a row of offers and rounds together, and what the server's clock says."""
     return Offer(
@@ -89,31 +131,70 @@ def offer_message(row: Found, now_ms: int) -> Offer:
     )
 
 
+class _Counts(TypedDict):
+    bids: int
+    reports: int
+    escrow_micros: int
+
+
+def _counted(connection: Connection, rows: Sequence[Found]) -> list[_Counts]:
+    """Bids, reports (those purged too) and escrow of each round."""
+    ids = [row.round_id for row in rows]
+    bid_counts, report_counts = _counts(connection, bids, ids), _counts(connection, reports, ids)
+    names = [account_of("escrow", identifier) for identifier in ids]
+    held = select(accounts.c.account, accounts.c.balance_micros).where(accounts.c.account.in_(names))
+    escrow = {name: int(balance) for name, balance in connection.execute(held)}
+    return [
+        _Counts(
+            bids=bid_counts.get(row.round_id, 0) + row.bids_purged,
+            reports=report_counts.get(row.round_id, 0) + row.reports_purged,
+            escrow_micros=escrow.get(name, 0),
+        )
+        for row, name in zip(rows, names, strict=True)
+    ]
+
+
 def _counts(connection: Connection, table: Table, ids: list[str]) -> dict[str, int]:
     counted = select(table.c.round_id, func.count()).where(table.c.round_id.in_(ids)).group_by(table.c.round_id)
     return {identifier: int(count) for identifier, count in connection.execute(counted)}
 
 
-def _round_message(row: Found, bid_count: int, report_count: int, escrow: int) -> Round:
-    plan = plan_of(row)
-    return Round(
+class _Standing(TypedDict):
+    round_id: str
+    consumer_id: str
+    state: RoundState
+    terms_hash: str | None
+    created_at_ms: int
+    opened_at_ms: int | None
+    bids_close_at_ms: int | None
+    reports_close_at_ms: int | None
+    ended_at_ms: int | None
+    offers: int
+    committed_micros: int
+    paid_micros: int
+    reason: str | None
+
+
+def _standing(row: Found) -> _Standing:
+    """What a round's own row says of how it stands."""
+    return _Standing(
         round_id=row.round_id,
         consumer_id=row.consumer_id,
         state=row.state,
-        plan=plan,
-        question=question_of(plan),
         terms_hash=row.terms_hash,
         created_at_ms=row.created_at_ms,
         opened_at_ms=row.opened_at_ms,
         bids_close_at_ms=row.bids_close_at_ms,
         reports_close_at_ms=row.reports_close_at_ms,
         ended_at_ms=row.ended_at_ms,
-        bids=bid_count,
         offers=row.offers,
-        reports=report_count,
         committed_micros=row.committed_micros,
         paid_micros=row.paid_micros,
-        escrow_micros=escrow,
-        forecast_half_width=row.forecast_half_width,
         reason=row.reason,
     )
+
+
+def _round_message(row: Found, counts: _Counts) -> Round:
+    plan = plan_of(row)
+    half_width = row.forecast_half_width
+    return Round(plan=plan, question=question_of(plan), forecast_half_width=half_width, **_standing(row), **counts)

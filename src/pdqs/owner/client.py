@@ -9,8 +9,9 @@ from typing import Any, Self, final
 import httpx
 
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
-from pdqs.protocol.market_messages import Me, NoticePage, Statement
+from pdqs.protocol.market_messages import Me, Statement
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
+from pdqs.protocol.summaries import NoticePage, NoticeSummary
 from pdqs.protocol.transport import Answer, Transport
 
 _MOST_PAGES = 200
@@ -51,8 +52,8 @@ class OwnerClient:
         """Who the market takes this device for, and what it owes her."""
         return self._line.ask(Me, "GET", "/v1/me")
 
-    def notices(self) -> list[RoundNotice]:
-        """Every round the owner may bid in or has bid in, newest first."""
+    def notices(self) -> list[NoticeSummary]:
+        """Every round the owner may bid in or has bid in, newest first, in few words."""
         return list(_paged(lambda after: self._page(NoticePage, "/v1/notices", after)))
 
     def paid_micros(self, round_id: str) -> int | None:

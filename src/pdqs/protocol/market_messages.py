@@ -19,7 +19,6 @@ from pdqs.protocol.device_messages import (
     Millis,
     Name,
     Question,
-    RoundNotice,
     Text,
 )
 
@@ -175,20 +174,6 @@ class Round(Message):
     """Half-width of a share at level 0.95 that the offers promise, once cleared; none when nothing was bought."""
     reason: str | None
     """Why it was cancelled."""
-
-
-class RoundPage(Message):
-    """Rounds, newest first; pass ``next`` as ``after`` for more."""
-
-    items: list[Round]
-    next: Cursor | None
-
-
-class NoticePage(Message):
-    """Rounds an owner may bid in or has bid in, newest first."""
-
-    items: list[RoundNotice]
-    next: Cursor | None
 
 
 class AnswerMessage(Message):

@@ -73,6 +73,7 @@ class ProblemType(StrEnum):
     BID_OUT_OF_RANGE = "bid-out-of-range"
     CODE_OUT_OF_RANGE = "code-out-of-range"
     TOO_LARGE = "too-large"
+    TOO_SLOW = "too-slow"
     TOO_MANY_REQUESTS = "too-many-requests"
 
     # HTTP itself, and faults

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pdqs.owner.ledger import Ledger
     from pdqs.owner.review import Review
     from pdqs.owner.visit import Visit
-    from pdqs.protocol.device_messages import DomainMessage, RoundNotice
+    from pdqs.protocol.device_messages import DomainMessage
+    from pdqs.protocol.summaries import NoticeSummary
 
 run = typer.Typer(
     add_completion=False,
@@ -73,10 +74,11 @@ def list_rounds(market: Market = "", device: File = None) -> None:
     with _ledger(device) as ledger, _visiting(ledger, market) as visit:
         notices = visit.client.notices()
         for notice in notices:
-            visit.settle_up(notice)
+            if notice.state == "settled" and visit.stored(notice.round_id) is not None:
+                visit.settle_up(visit.client.notice(notice.round_id))
         account = ledger.account()
         rows = [
-            (notice.round_id, notice.state, notice.question.text or "(no text)", _standing(account, visit, notice))
+            (notice.round_id, notice.state, notice.text or "(no text)", _standing(account, visit, notice))
             for notice in notices
         ]
         balance = visit.client.account().balance_micros
@@ -252,7 +254,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _standing(account: Account, visit: Visit, notice: RoundNotice) -> str:
+def _standing(account: Account, visit: Visit, notice: NoticeSummary) -> str:
     reported = account.report(visit.device.market, notice.round_id)
     if reported is not None:
         return reported.facts

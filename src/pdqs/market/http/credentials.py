@@ -13,6 +13,7 @@ from fastapi.security.base import SecurityBase
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.http.cookies import read_cookie
+from pdqs.market.http.limits import bearer_token
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ProblemType, UnauthorizedError
 
@@ -52,9 +53,10 @@ class Credential(SecurityBase):
 
     async def __call__(self, request: Request) -> Caller:
         """Refuse a caller without a credential before anything else is looked at."""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        cookie = "" if scheme else read_cookie(request)
-        if scheme.lower() not in ("", "bearer") or not _SECRET.fullmatch(token or cookie):
+        authorization = request.headers.get("authorization", "")
+        token = bearer_token(authorization)
+        cookie = "" if authorization else read_cookie(request)
+        if not _SECRET.fullmatch(token or cookie):
             raise UnauthorizedError(
                 ProblemType.NO_CREDENTIAL, "send 'Authorization: Bearer TOKEN', or sign in on the pages"
             )

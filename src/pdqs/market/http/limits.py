@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import final
 
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pdqs.market.http.cookies import cookie_name
 from pdqs.market.settings import Settings
 from pdqs.protocol.problems import PROBLEM_JSON, ProblemType, problem_json
 
@@ -45,6 +48,19 @@ class Buckets:
         return wait
 
 
+_LAST = [(b"connection", b"close")]
+
+
+def bearer_token(authorization: str) -> str:
+    """The token of an Authorization header, however its scheme is spelled; nothing when it is no bearer token.
+
+    >>> bearer_token("bEARER abc"), bearer_token("Basic abc")
+    ('abc', '')
+    """
+    scheme, _, token = authorization.partition(" ")
+    return token if scheme.lower() == "bearer" else ""
+
+
 @final
 class Gate:
     """ASGI middleware: rates by address and by credential, and a bound on the body, read before it is handed on."""
@@ -52,6 +68,8 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._most_bytes = settings.most_body_bytes
+        self._seconds = settings.body_seconds
+        self._settings = settings
         self._addresses = Buckets(rate=settings.address_rate, burst=settings.address_burst)
         self._callers = Buckets(rate=settings.caller_rate, burst=settings.caller_burst)
 
@@ -69,22 +87,30 @@ class Gate:
         if b"content-length" not in headers and b"transfer-encoding" not in headers:
             await self._app(scope, receive, send)
             return
-        body = await self._body(headers, receive)
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._body(headers, receive)
+        except TimeoutError:
+            detail = f"the body of a request must come within {self._seconds:g} seconds"
+            await send_problem(send, 408, ProblemType.TOO_SLOW, "Request timeout", detail, _LAST)
+            return
         if body is None:
             detail = f"a request may hold at most {self._most_bytes} bytes"
-            await send_problem(
-                send, 413, ProblemType.TOO_LARGE, "Content too large", detail, [(b"connection", b"close")]
-            )
+            await send_problem(send, 413, ProblemType.TOO_LARGE, "Content too large", detail, _LAST)
             return
         await self._app(scope, _replayed(body, receive), send)
 
     def _wait(self, scope: Scope, headers: Found) -> float:
         address = scope["client"][0] if scope.get("client") else "unknown"
         wait = self._addresses.take(address)
-        credential = headers.get(b"authorization") or headers.get(b"cookie")
+        credential = bearer_token(headers.get(b"authorization", b"").decode("latin-1")) or self._session(scope, headers)
         if credential and not wait:
-            wait = self._callers.take(hashlib.sha256(credential).hexdigest())
+            wait = self._callers.take(hashlib.sha256(credential.encode()).hexdigest())
         return wait
+
+    def _session(self, scope: Scope, headers: Found) -> str:
+        cookies = cookie_parser(headers.get(b"cookie", b"").decode("latin-1"))
+        return cookies.get(cookie_name(self._settings, scope["scheme"]), "")
 
     async def _body(self, headers: Found, receive: Receive) -> bytes | None:
         """The whole body, or nothing when it is too large (by its own word, or when counted)."""

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, people, reads, round_steps
+from pdqs.market import access, forecasting, people, reads, round_steps
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
@@ -24,11 +24,9 @@ from pdqs.protocol.market_messages import (
     Me,
     Member,
     NewUser,
-    NoticePage,
     PayablePage,
     Redemption,
     Round,
-    RoundPage,
     RoundPlan,
     RoundState,
     Statement,
@@ -40,6 +38,7 @@ from pdqs.protocol.market_messages import (
     UserPage,
 )
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
+from pdqs.protocol.summaries import NoticePage, RoundPage
 from pdqs.tables.spreadsheet import harmless
 
 _PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
@@ -181,7 +180,7 @@ def get_trial_balance(caller: Calling) -> TrialBalance:
 @router.post("/forecast", tags=["rounds"])
 def post_forecast(forecast: ForecastRequest, caller: Calling) -> Forecast:
     """What would this plan buy? (consumer, operator)"""
-    return reads.forecast(caller.user(), forecast)
+    return forecasting.forecast(caller.market, caller.user(), forecast)
 
 
 @router.post("/rounds", tags=["rounds"])

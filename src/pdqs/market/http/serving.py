@@ -10,9 +10,12 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from pdqs.market.http.connections import guarded
+from pdqs.market.settings import Settings
 from pdqs.model.errors import FileError
 
 _GRACE_SECONDS = 20
+_BACKLOG = 128  # so many are let in at a time, which is also how far beyond the bound on connections it can go
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
@@ -35,9 +38,17 @@ def address_of(bound: socket.socket) -> str:
 
 
 def server_of(app: FastAPI) -> uvicorn.Server:
-    """A server that finishes the requests in hand when told to stop, and writes no log of its own."""
+    """A server that finishes the requests in hand when told to stop, and writes no log of its own.
+
+    Who is calling is what the connection says, unless it comes from a proxy of the settings.
+    """
+    settings: Settings = app.state.market.settings
     config = uvicorn.Config(
         app,
+        http=guarded(settings),
+        backlog=_BACKLOG,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies.split(),
         access_log=False,
         log_level="warning",
         server_header=False,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from pdqs.market import reads, round_steps
+from pdqs.market import forecasting, reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.error_pages import PageRoute
@@ -51,7 +51,7 @@ def plan(request: Request, session: ConsumerSession) -> Response:
 def preview(request: Request, session: ConsumerSession) -> Response:
     """The picture alone, for the form to show as it is filled in."""
     form = plan_form.read(request.query_params)
-    return page(request, "consumer/preview.html", form=form, **_forecast(session.user, form))
+    return page(request, "consumer/preview.html", form=form, **_forecast(market_of(request), session.user, form))
 
 
 @router.post("/rounds")
@@ -105,12 +105,13 @@ def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSe
 
 
 def _plan_page(request: Request, user: User, form: PlanForm, *, faults: dict[str, str], status: int = 200) -> Response:
-    balance = reads.me(market_of(request), user).balance_micros
-    values = {"form": form, "faults": faults, "balance_micros": balance, **_forecast(user, form)}
+    market = market_of(request)
+    balance = reads.me(market, user).balance_micros
+    values = {"form": form, "faults": faults, "balance_micros": balance, **_forecast(market, user, form)}
     return page(request, "consumer/plan.html", status=status, **values)
 
 
-def _forecast(user: User, form: PlanForm) -> Filled:
+def _forecast(market: Market, user: User, form: PlanForm) -> Filled:
     """What the plan buys; a plan that cannot be priced says why instead."""
     if form.plan is None:
         return {"forecast": None, "why": "Fill in the marked fields to see what the budget buys."}
@@ -119,15 +120,15 @@ def _forecast(user: User, form: PlanForm) -> Filled:
         query = form.plan.query.model_copy(update={"text": ""})
         plain = form.plan.model_copy(update={"query": query, "attribute": "unnamed"})
         request = ForecastRequest(plan=plain, owners=form.owners)
-        return {"forecast": _known_forecast(user, request.model_dump_json()), "why": ""}
+        return {"forecast": _known_forecast(market, user, request.model_dump_json()), "why": ""}
     except MarketError as fault:
         return {"forecast": None, "why": str(fault)}
 
 
 @lru_cache(maxsize=256)
-def _known_forecast(user: User, request: str) -> Forecast:
+def _known_forecast(market: Market, user: User, request: str) -> Forecast:
     """Forecasts are pure, and a form asks for the same one again and again."""
-    return reads.forecast(user, ForecastRequest.model_validate_json(request))
+    return forecasting.forecast(market, user, ForecastRequest.model_validate_json(request))
 
 
 def _round(market: Market, user: User, round_id: str) -> Filled:

@@ -15,6 +15,7 @@ from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, OwnerSession, RoundId, if_any, market_of
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import User
+from pdqs.protocol.summaries import NoticeSummary
 
 router = APIRouter(prefix="/owner", route_class=PageRoute)
 
@@ -24,7 +25,7 @@ router = APIRouter(prefix="/owner", route_class=PageRoute)
 class Standing:
     """Where an owner stands in a round: her own bid, offer and report, as far as there are any."""
 
-    notice: RoundNotice
+    notice: RoundNotice | NoticeSummary
     bid: BidReceipt | None
     offer: Offer | None
     report: ReportReceipt | None
@@ -81,7 +82,7 @@ def privacy(request: Request, session: OwnerSession) -> Response:
     return page(request, "owner/privacy.html")
 
 
-def _standing(market: Market, user: User, notice: RoundNotice) -> Standing:
+def _standing(market: Market, user: User, notice: RoundNotice | NoticeSummary) -> Standing:
     return Standing(
         notice=notice,
         bid=if_any(lambda: reads.bid(market, user, notice.round_id)),

@@ -65,7 +65,7 @@ async function presentRounds(address) {
   const page = await visit.ask("/notices");
   const listed = page.items.map((notice) => element("button", {
     type: "button",
-    textContent: `${notice.question?.text || "(no words)"} (${notice.state})`,
+    textContent: `${notice.text || "(no words)"} (${notice.state})`,
     onclick: () => doing(() => presentRound(visit, notice.round_id)),
   }));
   at("rounds").replaceChildren(...(listed.length ? listed : [element("p", { textContent: "No rounds are open." })]));

@@ -1,0 +1,77 @@
+"""What lists hold of rounds: enough to choose one by, and none of what a consumer can make large."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pdqs.protocol.device_messages import Attribute, BidMicros, Hash, Identifier, Message, Micros, Millis, Text
+from pdqs.protocol.market_messages import Cursor, RoundState, Whole
+
+
+class PlanSummary(Message):
+    """What of a plan fits in a list: no labels, and nothing that a device could decide by."""
+
+    kind: str
+    text: Text
+    attribute: Attribute
+    domain_kind: Literal["binary", "categories", "grid"]
+    domain_size: Annotated[int, Field(ge=2, le=10_000)]
+    budget_micros: Micros
+    bid_low_micros: BidMicros
+    bid_high_micros: BidMicros
+    epsilon_max: float
+
+
+class RoundSummary(Message):
+    """A round in a list; ``GET /v1/rounds/{round_id}`` has all of it."""
+
+    round_id: Identifier
+    consumer_id: Identifier
+    state: RoundState
+    plan: PlanSummary
+    terms_hash: Hash | None
+    created_at_ms: Millis
+    opened_at_ms: Millis | None
+    bids_close_at_ms: Millis | None
+    reports_close_at_ms: Millis | None
+    ended_at_ms: Millis | None
+    bids: Whole
+    offers: Whole
+    reports: Whole
+    committed_micros: Micros
+    paid_micros: Micros
+    escrow_micros: Micros
+    reason: str | None
+
+
+class RoundPage(Message):
+    """Rounds, newest first; pass ``next`` as ``after`` for more."""
+
+    items: list[RoundSummary]
+    next: Cursor | None
+
+
+class NoticeSummary(Message):
+    """A round in an owner's list, to choose by. What a device acts on is ``GET /v1/notices/{round_id}`` alone."""
+
+    round_id: Identifier
+    state: Literal["open", "reporting", "settled", "cancelled"]
+    text: Text
+    attribute: Attribute
+    domain_kind: Literal["binary", "categories", "grid"]
+    domain_size: Annotated[int, Field(ge=2, le=10_000)]
+    bid_low_micros: BidMicros
+    bid_high_micros: BidMicros
+    epsilon_max: float
+    bids_close_at_ms: Millis
+    reports_close_at_ms: Millis | None
+    terms_hash: Hash
+
+
+class NoticePage(Message):
+    """Rounds an owner may bid in or has bid in, newest first."""
+
+    items: list[NoticeSummary]
+    next: Cursor | None

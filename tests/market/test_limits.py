@@ -1,0 +1,230 @@
+"""Slow and greedy callers: what takes too long is closed, what is too much is refused, and the others are served."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from market.town import Town, plan
+from pdqs.market import Settings, access, forecasting, round_steps
+from pdqs.market.http.app import create_app
+from pdqs.market.http.serving import served
+from pdqs.protocol.device_messages import DomainMessage
+from pdqs.protocol.market_messages import ForecastRequest, QueryMessage, User
+from pdqs.protocol.problems import MarketError, ProblemType, TooManyRequestsError, UnprocessableError
+
+
+@contextmanager
+def _serving(town: Town, **changes: Any) -> Iterator[str]:
+    """The town, served with other settings."""
+    settings = dataclasses.replace(town.market.settings, **changes)
+    with served(create_app(settings, town.clock, ticking=False)) as address:
+        yield address
+
+
+def _said(address: str, words: bytes) -> socket.socket:
+    """A connection on which these words were said, and no more."""
+    host, port = address.removeprefix("http://").split(":")
+    line = socket.create_connection((host, int(port)), timeout=10)
+    line.sendall(words)
+    return line
+
+
+def _closed_after(line: socket.socket) -> tuple[bytes, float]:
+    """What is heard until the other side closes, and how long that takes."""
+    began, heard = time.monotonic(), b""
+    try:
+        while more := line.recv(4096):
+            heard += more
+    except ConnectionResetError:
+        pass
+    return heard, time.monotonic() - began
+
+
+HEAD = b"PUT /v1/rounds/r_0/bid HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize("words", [b"", b"GET /heal", HEAD, HEAD + b"X: y\r\n"], ids=["none", "line", "head", "more"])
+def test_a_request_whose_head_never_ends_is_closed(town: Town, words: bytes) -> None:
+    with _serving(town, header_seconds=0.5) as address, _said(address, words) as line:
+        heard, seconds = _closed_after(line)
+        assert heard == b""
+        assert 0.2 < seconds < 5
+
+
+def test_a_head_that_comes_a_letter_at_a_time_is_closed_all_the_same(town: Town) -> None:
+    with _serving(town, header_seconds=0.5) as address, _said(address, b"GET /") as line:
+        began = time.monotonic()
+        with pytest.raises(OSError):  # noqa: PT012  the pipe breaks at some letter
+            while time.monotonic() < began + 10:
+                line.sendall(b"a")
+                time.sleep(0.05)
+        assert time.monotonic() - began < 5
+
+
+def test_a_second_request_on_a_connection_has_as_long_and_no_longer(town: Town) -> None:
+    whole = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with _serving(town, header_seconds=1.0) as address, _said(address, whole) as line:
+        assert line.recv(4096).startswith(b"HTTP/1.1 200")
+        line.sendall(b"GET /healthz HT")
+        assert _closed_after(line)[1] < 5
+
+
+def test_a_body_that_never_ends_is_answered_and_closed(town: Town) -> None:
+    with (
+        _serving(town, body_seconds=0.5) as address,
+        _said(address, HEAD + b"Content-Length: 100\r\n\r\n{") as line,
+    ):
+        heard, seconds = _closed_after(line)
+    assert heard.startswith(b"HTTP/1.1 408")
+    assert json.loads(heard.partition(b"\r\n\r\n")[2])["type"] == "too-slow"
+    assert seconds < 5
+
+
+def test_an_answer_that_nobody_reads_does_not_wait_for_ever(town: Town) -> None:
+    with _serving(town, body_seconds=0.5) as address:
+        asked = b"GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
+        host, port = address.removeprefix("http://").split(":")
+        line = socket.socket()
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with line:
+            line.connect((host, int(port)))
+            line.sendall(asked * 10)
+            time.sleep(2)
+            heard, _ = _closed_after(line)
+            assert len(heard) < 10_000_000, "it was cut off"
+
+
+def test_many_unfinished_requests_do_not_take_the_market_away(town: Town) -> None:
+    with ExitStack() as open_, _serving(town, most_connections=40) as address:
+        for _ in range(200):
+            open_.enter_context(_said(address, b"GET /healthz HTTP/1.1\r\nHost"))
+        began = time.monotonic()
+        assert httpx.get(f"{address}/healthz", timeout=5).status_code == 200
+        assert time.monotonic() - began < 3
+
+
+def test_a_request_in_hand_is_not_cut_off_for_a_newcomer(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    monkeypatch.setattr("pdqs.market.reads.health", lambda _: go.wait(10) and 1 / 0)
+    found: list[int] = []
+    with ExitStack() as open_, _serving(town, most_connections=5) as address:
+        asker = threading.Thread(target=lambda: found.append(httpx.get(f"{address}/healthz", timeout=20).status_code))
+        asker.start()
+        time.sleep(0.3)
+        for _ in range(50):
+            open_.enter_context(_said(address, b"GET"))
+        go.set()
+        asker.join()
+    assert found == [500]  # an answer, if not a good one
+
+
+def test_one_token_has_one_budget_of_requests_however_its_scheme_is_spelled(town: Town) -> None:
+    token = access.issue_token(town.market, town.consumer)
+    spellings = ["Bearer", "bearer", "BEARER", "bEaReR", "BearER"]
+    with _serving(town, caller_rate=0.01, caller_burst=3.0) as address:
+        found = [
+            httpx.get(f"{address}/v1/me", headers={"Authorization": f"{spelling} {token}"}).status_code
+            for spelling in spellings
+        ]
+    assert found == [200, 200, 200, 429, 429]
+
+
+def test_one_session_has_one_budget_whatever_other_cookies_come_along(town: Town) -> None:
+    cookie = access.start_session(town.market, town.consumer).cookie
+    with _serving(town, caller_rate=0.01, caller_burst=2.0) as address:
+        found = [
+            httpx.get(f"{address}/v1/me", headers={"Cookie": f"x={place}; pdqs_session={cookie}"}).status_code
+            for place in range(4)
+        ]
+    assert found == [200, 200, 429, 429]
+
+
+@pytest.mark.parametrize(("trusted", "last"), [("", 429), ("127.0.0.1", 200)])
+def test_who_is_calling_is_what_the_connection_says_unless_a_trusted_proxy_says_otherwise(
+    town: Town, trusted: str, last: int
+) -> None:
+    with _serving(town, address_rate=0.01, address_burst=2.0, trusted_proxies=trusted) as address:
+        found = [
+            httpx.get(f"{address}/healthz", headers={"X-Forwarded-For": f"10.0.0.{place}"}).status_code
+            for place in range(4)
+        ]
+    assert found == [200, 200, last, last]
+
+
+REQUEST = ForecastRequest(plan=plan(), owners=100)
+
+
+def test_forecasts_beyond_a_few_are_refused_at_once_and_one_caller_cannot_have_them_all(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+    monkeypatch.setattr(forecasting, "plan", lambda *_, **__: _fail_after(go))
+    callers = [User(user_id=f"u_{n:024x}", role="consumer", name="x", created_at_ms=0) for n in (1, 1, 2, 2)]
+    busy = [threading.Thread(target=_ask, args=(town, caller)) for caller in callers]
+    for place, thread in enumerate(busy):
+        thread.start()
+        time.sleep(0.1)
+        if place == 1:
+            with pytest.raises(TooManyRequestsError):
+                forecasting.forecast(town.market, callers[0], REQUEST)
+    with pytest.raises(TooManyRequestsError):
+        forecasting.forecast(town.market, town.consumer, REQUEST)
+    go.set()
+    for thread in busy:
+        thread.join()
+    with pytest.raises(UnprocessableError, match="made to fail"):
+        forecasting.forecast(town.market, town.consumer, REQUEST)
+
+
+def _fail_after(go: threading.Event) -> None:
+    go.wait(20)
+    raise UnprocessableError(ProblemType.BAD_TERMS, "made to fail")
+
+
+def _ask(town: Town, caller: User) -> None:
+    with pytest.raises(MarketError):
+        forecasting.forecast(town.market, caller, REQUEST)
+
+
+def test_a_forecast_that_takes_long_stops_at_the_points_it_has(town: Town) -> None:
+    moments = iter(range(0, 1000, 2))
+    found = forecasting.forecast(town.market, town.consumer, REQUEST, now=lambda: float(next(moments)))
+    assert len(found.curve) == 3  # of nine: five seconds are over at the third
+    assert found.half_width is not None
+    whole = forecasting.forecast(town.market, town.consumer, REQUEST, now=lambda: 0.0)
+    assert len(whole.curve) == 9
+    assert {point.budget_micros for point in found.curve} <= {point.budget_micros for point in whole.curve}
+
+
+def test_lists_hold_no_labels_and_no_terms(town: Town) -> None:
+    labels = [f"{'label' * 4} {n}" for n in range(5000)]
+    query = QueryMessage(
+        kind="histogram", text="Which?", domain=DomainMessage(kind="categories", labels=labels, size=len(labels))
+    )
+    (owner,) = town.add_owners(1)
+    for place in range(3):
+        town.open_round(f"a-large-round-{place}", query=query, epsilon_max=12.0, budget_micros=1_000_000)
+    tokens = {str(user.role): access.issue_token(town.market, user) for user in (town.consumer, owner, town.operator)}
+    with _serving(town) as address:
+        for role, path in (("consumer", "/v1/rounds"), ("operator", "/v1/rounds"), ("owner", "/v1/notices")):
+            answer = httpx.get(f"{address}{path}", headers={"Authorization": f"Bearer {tokens[role]}"})
+            assert len(answer.json()["items"]) == 3
+            assert len(answer.content) < 3000
+            assert "label" not in answer.text
+
+
+def test_a_round_must_be_worth_the_least_budget(town: Town) -> None:
+    market = dataclasses.replace(town.market, settings=Settings())
+    with pytest.raises(UnprocessableError, match="at least 1 here"):
+        round_steps.draft_round(market, town.consumer, plan(budget_micros=999_999), "a-round-for-nothing")
+    assert round_steps.draft_round(market, town.consumer, plan(budget_micros=1_000_000), "for-one-unit")
