@@ -65,11 +65,11 @@ class ShareVariance:
         first, second, third = ((self.scale * part).sum(axis=0) for part in parts)
         return first, second, third
 
-    def skewness(self, p: Floats) -> Floats:
+    def skewness(self, p: Floats, variances: Floats) -> Floats:
         """gamma = sum_h k3_h / V^1.5, k3 the third cumulant of a report that says 1 with its chance at p."""
         said = self.floor + self.slope * (self.own + self.rest * p)
         third = (self.cube * said * (1 - said) * (1 - 2 * said)).sum(axis=0)
-        value: Floats = third / np.maximum(self.at(p).sum(axis=0), 1e-100) ** 1.5
+        value: Floats = third / np.maximum(variances.sum(axis=0), 1e-100) ** 1.5
         return value
 
     def reach(self, p: Floats, tail: float, side: float) -> Floats:
@@ -77,8 +77,10 @@ class ShareVariance:
 
         Student's t at Satterthwaite's df = (sum V)^2 / sum V^2/f, and more where that tail is the longer one.
         """
-        t = student(self.at(p), self.freedom, tail)
-        return t + np.clip(side * self.skewness(p), 0.0, MOST_SKEW) * np.maximum(t * t - 1.0, 0.0) / 6.0
+        variances = self.at(p)
+        t = student(variances, self.freedom, tail)
+        skew = np.minimum(np.maximum(side * self.skewness(p, variances), 0.0), MOST_SKEW)
+        return t + skew * np.maximum(t * t - 1.0, 0.0) / 6.0
 
 
 def student(variances: Floats, freedom: Floats, tail: float) -> Floats:

@@ -10,13 +10,14 @@ is estimated, never below the least that a mean of m_h allows, nor above the squ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from pdqs.estimate.chances import Sampled
 from pdqs.estimate.drawn import PULL, student
-from pdqs.estimate.edges import falls_at
+from pdqs.estimate.edges import crosses_at
 from pdqs.estimate.functionals import Functional
 from pdqs.model.arrays import Floats
 
@@ -31,15 +32,15 @@ def mean_interval(
     freedom = np.maximum(found.effective - 1.0, 1.0)[:, None]
     tail = (1.0 - level) / 2.0
 
-    def stands(mean: float, centre: float) -> bool:
+    def margin(mean: float, centre: float) -> float:
         variances = spread(mean)[:, None]
         reach = float(student(variances, freedom, tail)[0])
-        return (centre - mean) ** 2 <= reach**2 * float(variances.sum())
+        return reach * math.sqrt(float(variances.sum())) - abs(centre - mean)
 
     start = min(max(estimate, low), high)
-    if not stands(start, estimate):  # an estimate far outside the range: its nearer end stands for it
+    if margin(start, estimate) < 0.0:  # an estimate far outside the range: its nearer end stands for it
         estimate = start
-    return falls_at(lambda m: stands(m, estimate), start, low), falls_at(lambda m: stands(m, estimate), start, high)
+    return crosses_at(lambda m: margin(m, estimate), start, low), crosses_at(lambda m: margin(m, estimate), start, high)
 
 
 def mean_error(statistic: Functional, found: Sampled, *, level_gap: float = 0.0) -> float:

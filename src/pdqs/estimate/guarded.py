@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pdqs.estimate.chances import ChanceTally, Sampled, sampled
-from pdqs.estimate.drawn import share_intervals, simultaneous_level
+from pdqs.estimate.drawn import ShareVariance, share_variance, simultaneous_level, solved_shares
 from pdqs.estimate.drawn_mean import mean_interval
 from pdqs.estimate.functionals import CumulativeShares, Functional
 from pdqs.estimate.gap import widened
@@ -44,7 +44,8 @@ def relaxed(level: float, unheard: float) -> float:
 def guarded_shares(statistic: Functional, tally: ChanceTally, level: float) -> Scored:
     """Shares of all owners, each at this level apart from the others."""
     found = sampled(statistic, tally)
-    low, high = _hull(tally, level, (0.0, 1.0), lambda at: _share_ends(statistic, found, at))
+    variance = share_variance(statistic, found)
+    low, high = _hull(tally, level, (0.0, 1.0), lambda at: _share_ends(found, variance, at))
     return Scored(found.estimate, low, high)
 
 
@@ -78,8 +79,8 @@ def guarded_quantile(
     return CodeInterval(near.code, min(near.low, far.low), max(near.high, far.high), near.shares)
 
 
-def _share_ends(statistic: Functional, found: Sampled, level: float) -> Ends:
-    ends = share_intervals(statistic, found, level)
+def _share_ends(found: Sampled, variance: ShareVariance, level: float) -> Ends:
+    ends = solved_shares(found.estimate, variance, (1.0 - level) / 2.0)
     return ends.low, ends.high
 
 
