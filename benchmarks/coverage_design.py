@@ -2,7 +2,7 @@
 
 A market is (owners, pattern, share, budget). With five levels each, i + j + a and i + 2j + b (modulo 5) make 25 markets
 in which every pair of levels of any two factors occurs; the 25 choices of a and b make the whole grid. Four budgets
-fill five places, the leanest twice, so later blocks are smaller. The hardest corners come right after the first block.
+fill five places, the leanest twice, so later blocks are smaller. The hardest corners stand in the first block.
 """
 
 from __future__ import annotations
@@ -52,15 +52,20 @@ def corners() -> list[tuple[str, int, float, float]]:
     return [("two-humped", owners, budget, share) for owners, budget in _HARD for share in (SHARES[0], SHARES[-1])]
 
 
-def groups() -> Iterator[Group]:
-    """Every group once: the first block, the corners, then the other blocks; counts before values in each."""
-    parts = [block(0, 0), corners()]
-    parts += [block(a, b) for step in range(1, 25) for a, b in [divmod(7 * step % 25, 5)]]
+def blocks() -> Iterator[list[Group]]:
+    """Every group once: the first block and the corners together, then the other blocks; counts before values."""
+    markets = [block(0, 0) + corners()]
+    markets += [block(a, b) for step in range(1, 25) for a, b in [divmod(7 * step % 25, 5)]]
     given: set[Group] = set()
-    for part in parts:
-        for kind in QUERIES:
-            for pattern, owners, budget, share in part:
-                group = Group(kind, pattern, owners, budget, share)
-                if group not in given:
-                    given.add(group)
-                    yield group
+    for some in markets:
+        new = [Group(kind, *each) for kind in QUERIES for each in some]
+        yield [group for group in dict.fromkeys(new) if group not in given]
+        given.update(new)
+
+
+def parts(of_each: int) -> Iterator[tuple[Group, int]]:
+    """Groups and parts in the order in which they are played."""
+    for groups in blocks():
+        for part in range(of_each):
+            for group in groups:
+                yield group, part

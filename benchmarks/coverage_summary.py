@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-TARGET = 0.94
+LEVEL, TARGET = 0.95, 0.94
 ENOUGH = 200
 """Cells with fewer answers are listed and not judged: their Monte Carlo error is beyond .015."""
 
@@ -16,8 +19,29 @@ ERRORS, ERRORS_OF_WORST = 3.0, 3.6
 """A cell is below when it is so many of its own standard errors under the target: by chance 1 in 700 at a coverage of
 just .94, for the worst of a histogram's ten cells as for a cell alone."""
 
-Row = dict[str, float | int | str]
+Row = dict[str, Any]
 FACTORS = ("query", "question", "pattern", "owners", "budget", "share", "missing")
+
+
+def merged(rows: list[Row]) -> list[Row]:
+    """The parts of each cell added up: of a histogram ``coverage`` is the mean of its cells, ``least`` the worst."""
+    by_cell: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        by_cell[tuple(row[name] for name in FACTORS)].append(row)
+    found = []
+    for cell, some in by_cell.items():
+        answers = sum(row["answers"] for row in some)
+        one: Row = dict(zip(FACTORS, cell, strict=True))
+        one |= {"rounds": sum(row["rounds"] for row in some), "answers": answers}
+        if answers:
+            rates = np.sum([row["held"] for row in some if row["held"]], axis=0) / answers
+            apart = rates[:-1] if one["query"] == "histogram" else rates
+            one |= {"coverage": round(float(apart.mean()), 4), "least": round(float(apart.min()), 4)}
+            one |= {"together": round(float(rates[-1]), 4)}
+            one |= {"half_width": round(sum(row["half_widths"] for row in some) / answers, 5)}
+            one |= {"monte_carlo_error": round(math.sqrt(LEVEL * (1 - LEVEL) / answers), 4)}
+        found.append(one)
+    return found
 
 
 def is_below(row: Row) -> bool:
@@ -35,7 +59,7 @@ def described(row: Row) -> str:
     rates = [f"{float(row[name]):.4f}" if name in row else "-" for name in ("coverage", "least", "together")]
     error = f"{float(row['monte_carlo_error']):.4f}" if "monte_carlo_error" in row else "-"
     shown = " ".join(f"{text:>8}" for text in (*rates, error))
-    return f"{at} {row['share']:>5} {row['missing']:>7} {row['answers']:>6} of {row['played']:>5} {shown}"
+    return f"{at} {row['share']:>5} {row['missing']:>7} {row['answers']:>6} of {row['rounds']:>5} {shown}"
 
 
 HEAD = (
@@ -86,8 +110,9 @@ def key(row: Row) -> tuple[str, ...]:
     return tuple(f"{row[name]:>10}" for name in FACTORS)
 
 
-def write_summary(rows: list[Row], out: Path) -> str:
-    """coverage.csv and table.txt; the text."""
+def write_summary(parts: list[Row], out: Path) -> str:
+    """coverage.csv and table.txt from the parts that were played; the text."""
+    rows = merged(parts)
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     with (out / "coverage.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names, lineterminator="\n")

@@ -2,10 +2,12 @@
 
     python benchmarks/coverage_table.py --out docs/results/coverage --rounds 2000 --seed 1 [--seconds 3600]
 
-Goes on where an earlier run with the same seed and rounds stopped: every finished cell is a line of cells.jsonl, and
-what it comes to is written beside it as table.txt and coverage.csv. Each group of cells has its own generator, made
-from the seed and the group's name. Cells of one group share bids, draws and, where they ask the same, reports: within a
-cell all rounds are independent, fresh markets. A cell with fewer than 8 answers in its first 400 rounds stops there.
+Rounds come in parts of 500: the first part of every group of a block (coverage_design.py), then its second and so on to
+``--rounds``, then the next block. It goes on where an earlier run with the same seed stopped: every finished part of a
+cell is a line of parts.jsonl, and what they come to is written beside it as table.txt and coverage.csv. Each part has
+its own generator, made from the seed, the group's name and the part. Cells of one group share bids, draws and, where
+they ask the same, reports: within a cell all rounds are independent, fresh markets. A cell with fewer than 10 answers
+in its first part is not played further.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from coverage_design import MISSING, QUERIES, Group, groups
+from coverage_design import MISSING, QUERIES, Group, parts
 from coverage_markets import Market, market
 from coverage_summary import Row, write_summary
 
@@ -35,7 +37,7 @@ ASKED: dict[str, pdqs.Query] = {
     "histogram": pdqs.Histogram(DOMAIN),
 }
 ROUNDING = 1e-9  # an end that equals the truth holds it
-LOOK_AFTER, LEAST_ANSWERS = 400, 8
+PART, LEAST_ANSWERS = 500, 10
 
 Outcome = tuple[list[bool], float]
 """Whether each interval of a round held, and the mean half-width."""
@@ -107,70 +109,71 @@ def played(group: Group, made: Market, open_: Cells, rng: np.random.Generator) -
                 open_[cell].append(JUDGED[one.query.kind](found, values))
 
 
-def measure(group: Group, rounds: int, seed: int) -> list[Row]:
-    """Fresh markets, one a round, to a row for each cell of the group."""
-    rng = np.random.default_rng([seed, zlib.crc32(group.name.encode())])
-    open_: Cells = {(query, missing): [] for query in QUERIES[group.kind] for missing in MISSING}
-    rows, start, done = [], time.process_time(), 0
-    while open_ and done < rounds:
+def measure(group: Group, part: int, wanted: list[tuple[str, float]], seed: int) -> list[Row]:
+    """Fresh markets, one a round, to a row for each of the wanted cells of the group."""
+    rng = np.random.default_rng([seed, zlib.crc32(group.name.encode()), part])
+    open_: Cells = {cell: [] for cell in wanted}
+    start = time.process_time()
+    for _ in range(PART):
         played(group, market(group.pattern, group.owners, group.share, rng), open_, rng)
-        done += 1
-        if done in (rounds, LOOK_AFTER):
-            over = [cell for cell, given in open_.items() if done == rounds or len(given) < LEAST_ANSWERS]
-            rows += [row_of(group, cell, open_.pop(cell), done, rounds, seed) for cell in over]
-    spent = (time.process_time() - start) / max(len(rows), 1)
-    return [row | {"cpu_seconds": round(spent, 1)} for row in rows]
+    spent = round((time.process_time() - start) / len(wanted), 1)
+    return [
+        row_of(group, cell, given) | {"part": part, "seed": seed, "seconds": spent} for cell, given in open_.items()
+    ]
 
 
-def row_of(group: Group, cell: tuple[str, float], given: list[Outcome], done: int, rounds: int, seed: int) -> Row:
-    """One line: of a histogram ``coverage`` is the mean over its cells and ``least`` the worst of them."""
+def row_of(group: Group, cell: tuple[str, float], given: list[Outcome]) -> Row:
+    """One line: how many of the intervals held, cell by cell of a histogram and last all of them jointly."""
     query, missing = cell
-    row: Row = {
+    return {
         "query": query,
-        "question": "trait" if group.kind == "counts" else "values",
+        "question": question_of(group),
         "pattern": group.pattern,
         "owners": group.owners,
         "budget": group.budget,
         "share": group.share,
         "missing": missing,
-        "rounds": rounds,
-        "played": done,
-        "seed": seed,
+        "rounds": PART,
         "answers": len(given),
+        "held": np.sum([held for held, _ in given], axis=0).tolist() if given else [],
+        "half_widths": float(np.sum([width for _, width in given])),
     }
-    if not given:
-        return row
-    rates = np.mean([intervals for intervals, _ in given], axis=0)
-    apart = rates[:-1] if query == "histogram" else rates
-    row["coverage"] = round(float(apart.mean()), 4)
-    row["least"] = round(float(apart.min()), 4)
-    row["together"] = round(float(rates[-1]), 4)
-    row["half_width"] = round(float(np.mean([width for _, width in given])), 5)
-    row["monte_carlo_error"] = round(math.sqrt(LEVEL * (1 - LEVEL) / len(given)), 4)
-    return row
+
+
+def question_of(group: Group) -> str:
+    """What owners are asked: the trait itself, or a value of ten."""
+    return "trait" if group.kind == "counts" else "values"
+
+
+def still_wanted(group: Group, part: int, rows: list[Row]) -> list[tuple[str, float]]:
+    """The cells of a group that this part is to be played for: not played yet, and answered often enough so far."""
+    at = (question_of(group), group.pattern, group.owners, group.budget, group.share)
+    here = [r for r in rows if (r["question"], r["pattern"], r["owners"], r["budget"], r["share"]) == at]
+    done = {(r["query"], r["missing"]) for r in here if r["part"] == part}
+    mute = {(r["query"], r["missing"]) for r in here if r["part"] == 0 and r["answers"] < LEAST_ANSWERS}
+    every = [(query, missing) for query in QUERIES[group.kind] for missing in MISSING]
+    return [cell for cell in every if cell not in done | mute]
 
 
 def run(arguments: argparse.Namespace) -> list[Row]:
-    """Measure what is not yet on file, a line a cell."""
+    """Play what is not yet on file, a line for each part of a cell."""
     arguments.out.mkdir(parents=True, exist_ok=True)
-    path = arguments.out / "cells.jsonl"
+    path = arguments.out / "parts.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    rows = [row for row in lines if (row["rounds"], row["seed"]) == (arguments.rounds, arguments.seed)]
-    done = {(row["question"], row["pattern"], row["owners"], row["budget"], row["share"]) for row in rows}
+    rows = [row for row in lines if row["seed"] == arguments.seed]
     start = time.monotonic()
-    for group in groups():
-        question = "trait" if group.kind == "counts" else "values"
-        if (question, group.pattern, group.owners, group.budget, group.share) in done:
+    for group, part in parts(math.ceil(arguments.rounds / PART)):
+        wanted = still_wanted(group, part, rows)
+        if not wanted:
             continue
         if time.monotonic() - start > arguments.seconds:
             break
-        found = measure(group, arguments.rounds, arguments.seed)
+        found = measure(group, part, wanted, arguments.seed)
         with path.open("a") as out:
             out.writelines(json.dumps(row) + "\n" for row in found)
         rows += found
         write_summary(rows, arguments.out)
-        rates = "  ".join(f"{row['query']} {row['missing']}: {row.get('coverage')}" for row in found)
-        print(f"{time.monotonic() - start:,.0f} s  {group.name}  {rates}", flush=True)
+        print(f"{time.monotonic() - start:,.0f} s  {group.name}  part {part + 1}", flush=True)
     return rows
 
 
