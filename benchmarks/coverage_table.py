@@ -94,7 +94,8 @@ Cells = dict[tuple[str, float], list[Outcome]]
 def played(group: Group, made: Market, open_: Cells, rng: np.random.Generator) -> None:
     """One round from bids to answers under the default terms; what is judged is added to the cells that are open."""
     values = made.trait if group.kind == "counts" else values_of(made.trait, rng)
-    terms = [pdqs.Terms(query=ASKED[query], budget=group.budget * group.owners) for query in QUERIES[group.kind]]
+    budget = group.budget * group.owners
+    terms = [pdqs.Terms(query=ASKED[query], budget=budget, question="value") for query in QUERIES[group.kind]]
     offers = pdqs.clear(made.bids, terms[0], draws=rng)
     reports = pdqs.randomise(values, offers, rng)
     arrived = rng.random(group.owners)
@@ -142,7 +143,7 @@ def row_of(group: Group, cell: tuple[str, float], given: list[Outcome]) -> Row:
 
 def question_of(group: Group) -> str:
     """What owners are asked: the trait itself, or a value of ten."""
-    return "trait" if group.kind == "counts" else "values"
+    return "trait" if group.kind == "counts" else "value"
 
 
 def still_wanted(group: Group, part: int, rows: list[Row]) -> list[tuple[str, float]]:

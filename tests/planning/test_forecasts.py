@@ -77,12 +77,12 @@ def test_the_curve_falls_as_the_budget_grows() -> None:
 
 
 def test_offers_alone_forecast_the_half_width(rng: np.random.Generator) -> None:
-    """Both of a lottery and without one: the answer's own half-width at a share of one half, within a tenth."""
-    for preset in (pdqs.presets.sound, pdqs.presets.honest):
+    """With a lottery, without one, and with a sliver from everyone: the answer's own half-width, within a tenth."""
+    for preset in (pdqs.presets.sound, pdqs.presets.honest, pdqs.presets.robust):
         terms = preset(query=pdqs.Count(), budget=800.0)
         found = pdqs.trade(rng.random(2000) < 0.5, rng.random(2000), terms, rng)
         low, high = found.answer.interval
-        promised = forecast_half_width(found.offers.information, 2000)
+        promised = forecast_half_width(found.offers.information_for(terms.estimator), 2000)
         assert promised == pytest.approx((high - low) / 2 / 2000, rel=0.1)
     assert forecast_half_width(0.0, 10) == np.inf
 

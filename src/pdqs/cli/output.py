@@ -132,7 +132,7 @@ def terms_data(terms: Terms) -> dict[str, object]:
     return {"terms": json.loads(terms.canonical()), "terms_hash": terms.hash}
 
 
-def offers_data(offers: Offers, level: float) -> dict[str, object]:
+def offers_data(offers: Offers, terms: Terms, level: float) -> dict[str, object]:
     """What was bought, for machines; money in units, and exactly in micro-units."""
     return {
         "owners": len(offers),
@@ -141,7 +141,7 @@ def offers_data(offers: Offers, level: float) -> dict[str, object]:
         "spent_micros": offers.spent_micros,
         "budget_micros": offers.budget_micros,
         "information": offers.information,
-        "forecast_half_width": forecast_half_width(offers.information, len(offers), level),
+        "forecast_half_width": forecast_half_width(offers.information_for(terms.estimator), len(offers), level),
     }
 
 

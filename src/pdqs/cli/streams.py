@@ -87,7 +87,7 @@ class RoundOptions:
         to = console_output(self.as_json)
         to.show(totals)
         to.wrote(folder)
-        to.finish({**terms_data(terms), **_totals_data(totals, self.level)})
+        to.finish({**terms_data(terms), **_totals_data(totals, terms, self.level)})
 
     def trade_stream(self, market: str, terms: Terms, columns: MarketColumns, seed: int, out: Path | None) -> None:
         """pdqs trade over a stream."""
@@ -105,7 +105,7 @@ class RoundOptions:
         result = {
             "seed": seed,
             **terms_data(terms),
-            **_totals_data(done.sums.offers, self.level),
+            **_totals_data(done.sums.offers, terms, self.level),
             "paid_micros": done.sums.paid_micros,
             "within_budget": done.sums.paid_micros <= terms.budget_micros,
             "answer": done.answer.to_dict(),
@@ -136,7 +136,7 @@ def answer_stream(
     to.finish({**terms_data(terms), "answer": answer.to_dict()})
 
 
-def _totals_data(totals: Totals, level: float) -> dict[str, object]:
+def _totals_data(totals: Totals, terms: Terms, level: float) -> dict[str, object]:
     """What was bought, for machines, under the names that a market in memory has."""
     from pdqs.planning.forecasts import forecast_half_width
 
@@ -147,5 +147,5 @@ def _totals_data(totals: Totals, level: float) -> dict[str, object]:
         "spent_micros": totals.spent_micros,
         "budget_micros": totals.budget_micros,
         "information": totals.information,
-        "forecast_half_width": forecast_half_width(totals.information, totals.owners, level),
+        "forecast_half_width": forecast_half_width(totals.information_for(terms.estimator), totals.owners, level),
     }

@@ -203,7 +203,7 @@ def _clear(connection: Connection, row: Found, now: int) -> None:
         return
     made = offers_for([bid.bid_micros for bid in frozen_bids], terms)
     insert_many(connection, offers, _offer_rows(round_id, [bid.owner_id for bid in frozen_bids], made))
-    half_width = forecast_half_width(made.information, len(made))
+    half_width = forecast_half_width(made.information_for(terms.estimator), len(made))
     _change(
         connection,
         round_id,

@@ -269,7 +269,7 @@ def plan(
 def forecast_half_width(information: float, owners: int, level: float = 0.95) -> float:
     """The half-width that offers promise before any report arrives, of a share of one half.
 
-    z sqrt(1/(4 I) - 1/(4 n)), I their information: the population is finite.
+    z sqrt(1/(4 I) - 1/(4 n)), I their information for the estimator: the population is finite.
 
     >>> round(forecast_half_width(100.0, 200), 4)
     0.0693

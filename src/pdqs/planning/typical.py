@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing import clear
+from pdqs.clearing.lottery.market import BITS
 from pdqs.estimate.answers import Answer, answer_from_evidence, evidence_for
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.functionals import CumulativeShares
@@ -24,6 +25,7 @@ from pdqs.estimate.readings import estimated_shares
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.query import Mean, Median, Quantile
 from pdqs.planning.guesses import typical_codes
+from pdqs.planning.quantile_widths import value_half_width
 from pdqs.pricing.rules import Asks
 from pdqs.privacy.entropy import SeededEntropy
 from pdqs.rounds.offers import Offers
@@ -35,7 +37,7 @@ LARGEST = 20_480
 
 _LARGEST_OF_ALL = 2**20
 _LEAST_ASKED = 256
-_OWNERS_IN_ALL = 2000
+_OWNERS_IN_ALL = 4000
 _SEED = 20_261
 
 
@@ -88,9 +90,11 @@ def _offers(terms: Terms, size: int, money: float, *, rough: bool) -> tuple[Term
     effort = _effort(terms, rough=rough)
     markets = max(min(effort.markets, _OWNERS_IN_ALL // size), 1)
     ranks = (np.arange(markets * size) + 0.5) / (markets * size)
-    dealt = np.random.default_rng([_SEED, size]).permutation(ranks).reshape(markets, size)
+    rng = np.random.default_rng([_SEED, size])
+    dealt, drawn = (rng.permutation(ranks).reshape(markets, size) for _ in range(2))
     bids = [np.clip(terms.bid_prior.quantile(part), *terms.bid_range) for part in dealt]
-    return terms, [clear(part, terms, draws=_SEED + at) for at, part in enumerate(bids)]
+    words = (drawn * 2.0**BITS).astype(np.uint32)
+    return terms, [clear(part, terms, draws=own) for part, own in zip(bids, words, strict=True)]
 
 
 @final
@@ -105,15 +109,13 @@ class _Effort:
 def _effort(terms: Terms, *, rough: bool) -> _Effort:
     """Who is drawn makes the difference in a small lottery, what they were told to say where all can be asked."""
     if isinstance(terms.bound_rule, Asks):
-        return _Effort(2, 2) if rough else _Effort(8, 2)
+        return _Effort(2, 2) if rough else _Effort(24, 2)
     return _Effort(1, 4) if rough else _Effort(3, 8)
 
 
 def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, *, rough: bool) -> list[Width]:
     """A few answers from the same offers: to clear is slower than to answer."""
     times = _effort(terms, rough=rough).answers if len(offers) < _OWNERS_IN_ALL else 2
-    if isinstance(terms.query, Median | Quantile) and not rough:
-        times *= 4  # its ends are values of the domain: few steps, so a few answers say little
     rng = np.random.default_rng([_SEED, at])
     codes = typical_codes(shares, len(offers))
     return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(times)]
@@ -126,7 +128,7 @@ def _round(
     found = answer_from_evidence(evidence, terms, level=level)
     some = offers.asked
     bought = {
-        "information": _information(found, offers),
+        "information": offers.information_for(terms.estimator),
         "bought_share": float(some.mean()),
         "mean_epsilon": float(offers.epsilon[some].mean()) if some.any() else 0.0,
     }
@@ -141,27 +143,25 @@ def _half_widths(found: Answer, evidence: Evidence, terms: Terms, shares: Floats
     ends, joint = np.atleast_2d(found.interval), np.atleast_2d(found.simultaneous)
     half, jointly = (float(np.mean(x[:, 1] - x[:, 0])) / 2.0 for x in (ends, joint))
     if isinstance(terms.query, Median | Quantile):
-        return _rank_half_width(evidence, terms, shares, found.level), half, half
+        return _quantile_half_widths(evidence, terms, shares, found.level)
     if isinstance(terms.query, Mean):
         numbers = terms.domain.numbers
         return half / float(numbers[-1] - numbers[0]), half, half
     return half / evidence.owners, math.nan, jointly / evidence.owners
 
 
-def _rank_half_width(evidence: Evidence, terms: Terms, shares: Floats, level: float) -> float:
-    """Of the cumulative share at the quantile itself."""
-    size = terms.domain_size
-    below = np.cumsum(shares)
-    at = int(np.argmin(np.abs(below[:-1] - rank_of(terms))))
-    found = estimated_shares(CumulativeShares(size), evidence, terms.estimator, level)
-    return float(found.high[at] - found.low[at]) / 2.0
-
-
-def _information(found: Answer, offers: Offers) -> float:
-    """(sum a)^2 / sum (a/q)^2 with the estimator's weights a: that of the offers, unless everyone weighs the same."""
-    if found.estimator == "unbiased" and not offers.by_lottery and offers.bought == len(offers):
-        return float(len(offers) ** 2 / np.sum(offers.q**-2.0))
-    return offers.information
+def _quantile_half_widths(evidence: Evidence, terms: Terms, shares: Floats, level: float) -> tuple[float, float, float]:
+    """Of the cumulative share at the quantile itself, and in value units."""
+    p, truth = rank_of(terms), np.cumsum(shares)
+    statistic = CumulativeShares(terms.domain_size)
+    # A shrunk estimate is drawn to the middle, its interval is not.
+    estimator = "weighted" if terms.estimator == "shrunk" else terms.estimator
+    found = estimated_shares(statistic, evidence, estimator, level)
+    at = int(np.argmin(np.abs(truth[:-1] - p)))
+    # Reports as they are lean to the middle of the domain by 1 - q.
+    lean = evidence.tally.power(1) / evidence.tally.reports if estimator == "naive" else 1.0
+    wide = value_half_width(found, statistic.centre + lean * (truth - statistic.centre), terms.domain.numbers, p)
+    return float(found.high[at] - found.low[at]) / 2.0, wide, wide
 
 
 def _average(rounds: list[Width], part: float) -> Width:

@@ -12,6 +12,7 @@ from pdqs.model.arrays import Booleans, Floats, Integers, Words, read_only
 from pdqs.model.domain import Domain
 from pdqs.model.errors import ensure
 from pdqs.model.money import payment_micros, short_money, units
+from pdqs.model.names import EstimatorName
 from pdqs.model.question import Question
 from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown, table
@@ -109,8 +110,21 @@ class Offers(Shown, Framed):
         sum q^2 without a lottery; with one, over the asked and with w = 1/chance, (sum w)^2 / sum (w/q)^2: as much as
         that many equal weights would.
         """
-        if not self.by_lottery:
-            return float(np.dot(self.q, self.q))
+        return self._weighed_evenly if self.by_lottery else float(np.dot(self.q, self.q))
+
+    def information_for(self, estimator: str) -> float:
+        """What an estimator makes of the reports: ``unbiased`` weighs owners evenly, as a lottery must.
+
+        >>> q = np.array([0.2, 0.8])
+        >>> no_money = np.zeros(2, dtype=np.int64)
+        >>> some = Offers(bids=q, q=q, epsilon=q, payment_micros=no_money, domain=Domain.binary(), budget_micros=0)
+        >>> round(some.information_for("weighted"), 3), round(some.information_for("unbiased"), 3)
+        (0.68, 0.151)
+        """
+        return self._weighed_evenly if estimator == EstimatorName.UNBIASED else self.information
+
+    @cached_property
+    def _weighed_evenly(self) -> float:
         w = 1.0 / self.chance[self.asked]
         return float(w.sum() ** 2 / np.square(w / self.q[self.asked]).sum()) if w.size else 0.0
 

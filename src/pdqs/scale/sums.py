@@ -11,6 +11,7 @@ from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.tallies import FRACTION_BITS, exact_sum
 from pdqs.model.errors import ensure
 from pdqs.model.money import MICROS_PER_UNIT, short_money
+from pdqs.model.names import EstimatorName
 from pdqs.present.text import Shown
 from pdqs.rounds.offers import Offers, unreachable_notes
 
@@ -41,8 +42,14 @@ class Totals(Shown):
     @property
     def information(self) -> float:
         """As :attr:`pdqs.Offers.information`: four times this is the worst-case Fisher information about a share."""
-        if not self.by_lottery:
-            return self.information_units / (1 << FRACTION_BITS)
+        return self._weighed_evenly if self.by_lottery else self.information_units / (1 << FRACTION_BITS)
+
+    def information_for(self, estimator: str) -> float:
+        """As :meth:`pdqs.Offers.information_for`."""
+        return self._weighed_evenly if estimator == EstimatorName.UNBIASED else self.information
+
+    @property
+    def _weighed_evenly(self) -> float:
         return self.weight_units**2 / (self.steep_units << _WEIGHT_BITS) if self.steep_units else 0.0
 
     @property

@@ -49,7 +49,7 @@ def run(
     owners = [str(owner) for owner in table.columns["owner"]]
     with table.naming():
         offers = pdqs.clear(table.columns["bid"], terms, draws=seed, owners=table.columns["owner"])
-    result = {**terms_data(terms), **offers_data(offers, way.level)}
+    result = {**terms_data(terms), **offers_data(offers, terms, way.level)}
     made = round_files.offer_columns(owners, offers)
     save(out=out, table=made, picture=way.picture, draw=lambda: figures.offers_figure(offers, terms))
 

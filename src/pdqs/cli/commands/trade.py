@@ -61,7 +61,7 @@ def run(
     result = {
         "seed": seed,
         **terms_data(terms),
-        **offers_data(done.offers, way.level),
+        **offers_data(done.offers, terms, way.level),
         "paid_micros": done.payments.total_micros,
         "within_budget": done.payments.within_budget,
         "answer": done.answer.to_dict(),
