@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,docs,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions kills browser device clean
+.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills browser device clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -87,6 +87,15 @@ bench-scale: $(VENV)/.all ## streaming beside its peers (goes on where an earlie
 
 bench-market: $(VENV)/.all ## the market's bids per second beside a bare insert, on both databases
 	$(BIN)/python benchmarks/bench_market.py
+
+coverage-table: $(VENV)/.all ## how often the default's intervals cover, 2,000 rounds a cell (goes on where it stopped; days for the whole grid)
+	$(BIN)/python benchmarks/coverage_table.py --out docs/results/coverage --rounds 2000 --seed 1
+
+widths: $(VENV)/.all ## how wide the default's intervals are beside other terms
+	$(BIN)/python benchmarks/widths_table.py --out docs/results/widths --rounds 300 --seed 1
+
+plan-table: $(VENV)/.all ## planned half-widths beside those seen (goes on where it stopped)
+	$(BIN)/python benchmarks/plan_table.py --out docs/results/planning
 
 questions: $(VENV)/.all ## what smaller questions gain, and the coverage of staged intervals (goes on where it stopped)
 	$(BIN)/python benchmarks/questions_table.py --out docs/results/questions --rounds 1000 --seed 1

@@ -7,7 +7,7 @@ Rounds come in parts of 500: the first part of every group of a block (coverage_
 cell is a line of parts.jsonl, and what they come to is written beside it as table.txt and coverage.csv. Each part has
 its own generator, made from the seed, the group's name and the part. Cells of one group share bids, draws and, where
 they ask the same, reports: within a cell all rounds are independent, fresh markets. A cell with fewer than 10 answers
-in its first part is not played further.
+in its first part is not played further, one without any in the first 100 rounds of a part leaves it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ASKED: dict[str, pdqs.Query] = {
     "histogram": pdqs.Histogram(DOMAIN),
 }
 ROUNDING = 1e-9  # an end that equals the truth holds it
-PART, LEAST_ANSWERS = 500, 10
+PART, LEAST_ANSWERS, SILENT = 500, 10, 100
 
 Outcome = tuple[list[bool], float]
 """Whether each interval of a round held, and the mean half-width."""
@@ -123,7 +123,7 @@ def measure(group: Group, part: int, wanted: list[tuple[str, float]], seed: int)
     ]
 
 
-def row_of(group: Group, cell: tuple[str, float], given: list[Outcome]) -> Row:
+def row_of(group: Group, cell: tuple[str, float], given: list[Outcome], rounds: int) -> Row:
     """One line: how many of the intervals held, cell by cell of a histogram and last all of them jointly."""
     query, missing = cell
     return {
@@ -134,7 +134,7 @@ def row_of(group: Group, cell: tuple[str, float], given: list[Outcome]) -> Row:
         "budget": group.budget,
         "share": group.share,
         "missing": missing,
-        "rounds": PART,
+        "rounds": rounds,
         "answers": len(given),
         "held": np.sum([held for held, _ in given], axis=0).tolist() if given else [],
         "half_widths": float(np.sum([width for _, width in given])),

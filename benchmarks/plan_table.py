@@ -1,11 +1,12 @@
 """What is planned against what is seen: mean half-widths of whole rounds beside the plan's, cell by cell.
 
-    python benchmarks/plan_table.py --out docs/results/planning/table.jsonl [--rounds 40] [--seconds 600]
+    python benchmarks/plan_table.py --out docs/results/planning [--seconds 600]
 
-Cells come in a shuffled order, so that a stopped run is a fair sample; a cell that stands in the file is not run again.
-Bids are uniform; values are spread evenly over the domain. ``seen`` is over the rounds with an answer, ``error`` the
-Monte Carlo error of seen over seen. A cell is left out of the verdict where fewer than half of the rounds have an
-answer: the plan then says "no answer".
+Cells come in a shuffled order, so that a stopped run is a fair sample; a cell that stands in table.jsonl is not run
+again. Bids are uniform; values are spread evenly over the domain; owners are asked for whole values. ``seen`` is over
+the rounds with an answer: 12 of them, then more until its Monte Carlo error (``error``, over seen) is 1 % or 200 rounds
+were played (40 from 5,000 owners on). A cell is left out of the verdict where fewer than half of the rounds have an
+answer: the plan then says "no answer". What it prints is written beside it as table.txt.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from pdqs.planning.typical import typical_width
 from pdqs.planning.units import unit_of
 
 SEED = 20_261_116
+FIRST_ROUNDS, MOST_ROUNDS, FINE = 12, 200, 0.01
 TINY = 1e-9  # a median that is known exactly has a half-width of 0
 OWNERS = (50, 200, 1000, 5000, 20_000)
 PARTS = (0.2, 0.5)
@@ -51,47 +54,53 @@ def cells() -> list[tuple[str, str, int, float]]:
     return [every[at] for at in np.random.default_rng(SEED).permutation(len(every))]
 
 
-def seen_widths(terms: pdqs.Terms, owners: int, rounds: int) -> list[float]:
-    """Half-widths of whole rounds, in the units of the plan; medians in value units."""
+def seen_widths(terms: pdqs.Terms, owners: int) -> tuple[list[float], int]:
+    """Half-widths of whole rounds, in the units of the plan (medians in value units), and how many were played."""
     rng, found = np.random.default_rng([SEED, owners]), []
     scale = owners if terms.query.kind in ("count", "histogram") else 1
-    for _ in range(rounds):
+    most = MOST_ROUNDS if owners < 5000 else MOST_ROUNDS // 5
+    for played in range(1, most + 1):
         values = terms.domain.decode(rng.integers(0, terms.domain_size, owners))
         answer = pdqs.trade(values, rng.random(owners), terms, rng).answer
         if answer.value is not None:
             ends = np.atleast_2d(answer.interval)
             found.append(float(np.mean(ends[:, 1] - ends[:, 0])) / 2.0 / scale)
-    return found
+        if played >= FIRST_ROUNDS and (len(found) < played / 4 or error_of(found) <= FINE):
+            break
+    return found, played
 
 
-def measured(cell: tuple[str, str, int, float], rounds: int) -> dict[str, object]:
-    """One cell: planned, seen, and the seconds that the plan took."""
+def error_of(widths: list[float]) -> float:
+    """The Monte Carlo error of the mean, over the mean."""
+    return float(np.std(widths) / math.sqrt(len(widths)) / (np.mean(widths) + TINY)) if widths else math.inf
+
+
+def measured(cell: tuple[str, str, int, float]) -> dict[str, Any]:
+    """One cell: planned, seen, and the processor seconds that the plan took."""
     way, query, owners, part = cell
-    terms = pdqs.Terms(query=QUERIES[query], budget=part * owners, **WAYS[way])
+    terms = pdqs.Terms(query=QUERIES[query], budget=part * owners, question="value", **WAYS[way])
     shares = np.full(terms.domain_size, 1.0 / terms.domain_size)
-    start = time.perf_counter()
+    start = time.process_time()
     found = typical_width(terms, shares, owners, terms.budget, 0.95, rough=False)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     of_values = unit_of(terms.query, guessed=True).of_values
-    times = rounds if owners < 5000 else max(rounds // 4, 4)
-    widths = seen_widths(terms, owners, times)
-    enough = len(widths) >= times / 2
-    mean = float(np.mean(widths)) if widths else math.nan
+    widths, rounds = seen_widths(terms, owners)
+    enough = len(widths) >= rounds / 2
     return {
         "way": way,
         "query": query,
         "owners": owners,
         "part": part,
         "planned": found.value if of_values else found.share,
-        "seen": mean if enough else None,
-        "error": float(np.std(widths) / math.sqrt(len(widths)) / (mean + TINY)) if enough else None,
-        "answered": len(widths) / times,
-        "rounds": times,
+        "seen": float(np.mean(widths)) if enough else None,
+        "error": error_of(widths) if enough else None,
+        "answered": len(widths) / rounds,
+        "rounds": rounds,
         "seconds": round(seconds, 2),
     }
 
 
-def printed(rows: list[dict[str, object]]) -> str:
+def printed(rows: list[dict[str, Any]]) -> str:
     """The table, and how many cells are within 5 %."""
     head = f"{'way':18} {'query':10} {'owners':>7} {'budget':>7}"
     lines = [f"{head} {'planned':>9} {'seen':>9} {'ratio':>6} {'error':>6} answered"]
@@ -119,18 +128,20 @@ def printed(rows: list[dict[str, object]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=math.inf)
     given = parser.parse_args()
-    rows = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.out / "table.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     done = {(row["way"], row["query"], row["owners"], row["part"]) for row in rows}
     until = time.monotonic() + given.seconds
     for cell in cells():
         if cell in done or time.monotonic() > until:
             continue
-        rows.append(measured(cell, given.rounds))
-        with given.out.open("a") as file:
+        rows.append(measured(cell))
+        with path.open("a") as file:
             file.write(json.dumps(rows[-1]) + "\n")
+        (given.out / "table.txt").write_text(printed(rows) + "\n")
     print(printed(rows))
 
 

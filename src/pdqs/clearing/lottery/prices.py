@@ -53,11 +53,15 @@ def _at_q_star(bids: Floats, draws: Integers, calibration: LotteryCalibration, c
     """Few owners, all at q*: her rung from her own price, her price from everyone else."""
     market = calibration.market
     reserves, phi = market.reserve(bids), market.phi_of_bids(bids)
+    # Whoever is not asked just above the top is charged nothing at any rung that is tried.
+    charged = draws < market.count(phi, min(calibration.top + 1, market.ladder.highest))
 
     def left(which: Integers, rungs: Integers) -> Integers:
         """beta - B_i(g)."""
-        others = costs.totals(rungs) - plain_charge(market, phi[which], draws[which], rungs)
-        return market.budget_micros - others
+        found = market.budget_micros - costs.totals(rungs)
+        some = np.flatnonzero(charged[which])
+        found[some] += plain_charge(market, phi[which[some]], draws[which[some]], rungs[some])
+        return found
 
     rungs = _last_of_each(
         lambda which, g: left(which, g) >= reserves[which], bids.size, calibration.bottom, calibration.top
