@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdqs
+from pdqs.auditing.temptation import Deal, tempted
 from pdqs.clearing.jitter import EXACT, OFFSETS, apply_jittered, calibrate_jittered, jitter_level, summarise_jittered
 from pdqs.clearing.ladder import ladder_of
 from pdqs.model.money import payment_micros
@@ -64,8 +65,8 @@ def test_no_lie_gains_nobody_loses_and_the_budget_holds(bids: Any, words: Any, l
     assert paid.sum() <= terms.budget_micros
     assert (paid >= np.array(bids) * load * 1e6).all()
     lied_q, lied_paid = cleared([lie, *bids[1:]], words, terms)
-    gain = (lied_paid[0] - bids[0] * terms.setting.load(lied_q)[0] * 1e6) - (paid[0] - bids[0] * load[0] * 1e6)
-    assert gain <= 1.001
+    honest, lying = (Deal(q=float(x[0]), payment_micros=int(p[0])) for x, p in ((q, paid), (lied_q, lied_paid)))
+    assert not tempted(honest, lying, bids[0], terms.setting).gains
 
 
 @pytest.mark.parametrize("n", [500, EXACT + 1000])

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+from pdqs.auditing.temptation import Deal, tempted
 from pdqs.clearing.lottery import (
     EXACT,
     LotteryMarket,
@@ -90,19 +91,14 @@ def cleared(bids: Any, words: Any, market: LotteryMarket) -> LotteryResult:
     return clear_by_lottery(np.array(bids, dtype=np.float64), np.array(words, dtype=np.uint32), market)
 
 
-def utility_micros(found: LotteryResult, i: int, price: float, market: LotteryMarket) -> float:
-    """What owner i gains at her true price, in micro-units."""
-    load = float(market.form.setting.load(found.q[i : i + 1])[0])
-    return float(found.price_micros[i]) - price * load * 1e6
+def deal(found: LotteryResult, i: int) -> Deal:
+    return Deal(q=float(found.q[i]), payment_micros=int(found.price_micros[i]))
 
 
 def best_gain_micros(bids: Floats, words: list[int], i: int, lies: Any, market: Any, clear: Any = cleared) -> float:
-    honest = utility_micros(clear(bids, words, market), i, bids[i], market)
-    gains = []
-    for lie in lies:
-        told = [*bids[:i], lie, *bids[i + 1 :]]
-        gains.append(utility_micros(clear(told, words, market), i, bids[i], market) - honest)
-    return max(gains)
+    honest = deal(clear(bids, words, market), i)
+    lying = [deal(clear([*bids[:i], lie, *bids[i + 1 :]], words, market), i) for lie in lies]
+    return max(tempted(honest, each, bids[i], market.form.setting).gain_micros for each in lying)
 
 
 def most_gain_micros(market: Any, price: float) -> float:
@@ -144,7 +140,7 @@ def test_every_owner_asked_is_paid_her_price_and_the_budget_holds(case: Any, dat
     bids, words = data.draw(bids_within(market, n)), data.draw(words_within(market, n))
     found = cleared(bids, words, market)
     assert int(found.price_micros.sum()) <= market.budget_micros
-    assert all(utility_micros(found, i, bids[i], market) >= 0 for i in range(n))
+    assert all(deal(found, i).utility_micros(bids[i], market.form.setting) >= 0 for i in range(n))
     assert (found.asked == (np.array(words) < found.chance_words)).all() or not market.form.plain
     assert (found.price_micros[~found.asked] == 0).all()
     assert (found.q[~found.asked] == 0).all()
@@ -412,7 +408,7 @@ def test_the_promises_hold_when_owners_are_counted_in_cells(case: Any, data: st.
     with mock.patch("pdqs.clearing.lottery.summaries.EXACT", 1):
         found = cleared(bids, words, market)
         assert int(found.price_micros.sum()) <= market.budget_micros
-        assert all(utility_micros(found, i, bids[i], market) >= 0 for i in range(n))
+        assert all(deal(found, i).utility_micros(bids[i], market.form.setting) >= 0 for i in range(n))
         assert (found.asked == (np.array(words) < found.chance_words)).all()
         gain = best_gain_micros(bids, words, 0, tempting_lies(bids, market)[::2], market)
         assert gain <= most_gain_micros(market, bids[0])

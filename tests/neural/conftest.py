@@ -9,7 +9,10 @@ import pytest
 
 import pdqs
 from pdqs import neural
+from pdqs.auditing.mechanism import SHIPPED
+from pdqs.auditing.temptation import Deal, tempted
 from pdqs.model.arrays import Floats
+from pdqs.model.money import MICROS_PER_UNIT
 
 OWNERS, BUDGET = 24, 16.0
 
@@ -51,11 +54,11 @@ def learned(bimodal: Floats) -> neural.Learned:
 
 
 def best_lie(bids: Floats, owner: int, terms: pdqs.Terms, lies: Floats) -> float:
-    """The most an owner gains, in money, by stating one of these bids instead of her price."""
+    """The most an owner gains, in money, by stating one of these bids instead of her price; markets cleared whole."""
 
-    def utility(stated: float) -> float:
-        offers = pdqs.clear(np.where(np.arange(bids.size) == owner, stated, bids), terms)
-        return float(offers.payment[owner] - bids[owner] * terms.setting.load(offers.q[owner : owner + 1])[0])
+    def deal(stated: float) -> Deal:
+        return SHIPPED.deal_in_full(np.where(np.arange(bids.size) == owner, stated, bids), owner, terms)
 
-    honest = utility(float(bids[owner]))
-    return max(utility(float(lie)) for lie in lies) - honest
+    price = float(bids[owner])
+    honest = deal(price)
+    return max(tempted(honest, deal(float(lie)), price, terms.setting).gain_micros for lie in lies) / MICROS_PER_UNIT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdqs.auditing.mechanism import Deal, load
+from pdqs.auditing.temptation import Deal
 from pdqs.clearing.fallah import curve_ahead
 from pdqs.clearing.fixed import curve_for
 from pdqs.clearing.ladder import calibrate, ladder_of, summarise
@@ -20,7 +20,7 @@ def posted_price(best: Deal, terms: Terms) -> Floats:
     """Under a lottery, the last bid at which an owner is asked, from her deal at the lowest bid; empty if at none."""
     if best.q == 0.0:
         return np.array([])
-    posted = best.payment_micros / MICROS_PER_UNIT / load(best.q, terms)
+    posted = best.payment_micros / MICROS_PER_UNIT / best.load(terms.setting)
     return np.clip([posted], *terms.bid_range)
 
 

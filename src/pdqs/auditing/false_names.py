@@ -16,7 +16,8 @@ from typing import final
 import numpy as np
 
 from pdqs.auditing.markets import Market
-from pdqs.auditing.mechanism import Deal, Mechanism
+from pdqs.auditing.mechanism import Mechanism
+from pdqs.auditing.temptation import Deal
 from pdqs.model.arrays import Floats, Integers
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.terms import Terms
@@ -95,7 +96,4 @@ def _utility(
     market = np.r_[bids[:owner], names[0], bids[owner + 1 :], names[1:]]
     offers = mechanism.clear(market, terms, draws)
     rows = [owner, *range(bids.size, market.size)]
-    return sum(
-        Deal(q=float(offers.q[row]), payment_micros=int(offers.payment_micros[row])).utility_micros(price, terms)
-        for row in rows
-    )
+    return sum(Deal.of(offers, row).utility_micros(price, terms.setting) for row in rows)

@@ -11,18 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-
+from pdqs.auditing.temptation import Deal, Temptation, tempted
 from pdqs.clearing import clear, drawn_offers
 from pdqs.clearing.ladder import apply, calibrate, summarise
 from pdqs.clearing.lottery import LotteryMarket, apply_lottery, calibrate_lottery, summarise_lottery
 from pdqs.clearing.summaries import BINS
 from pdqs.estimate import Answer, answer
 from pdqs.model.arrays import Floats, Integers
-from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.pricing.rules import Asks
 from pdqs.privacy.draws import LOTTERY_WORD, public_words
-from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, randomise
 from pdqs.rounds.settlement import Payments, settle
@@ -60,16 +57,15 @@ class Mechanism:
         everyone.
         """
         if self.asks_after_one(bids, terms):
-            offers = _offer_to_one(bids, owner, terms, draws)
-            return Deal(q=float(offers.q[0]), payment_micros=int(offers.payment_micros[0]))
+            return Deal.of(_offer_to_one(bids, owner, terms, draws), 0)
         return self.deal_in_full(bids, owner, terms, draws)
 
-    def gain_micros(self, bids: Floats, owner: int, lie: float, terms: Terms, draws: int = 0) -> float:
-        """What an owner whose price is her bid gains by bidding ``lie`` instead, in micro-units, given every draw."""
-        told, price = bids.copy(), float(bids[owner])
+    def temptation(self, bids: Floats, owner: int, lie: float, terms: Terms, draws: int = 0) -> Temptation:
+        """What an owner whose price is her bid gains by bidding ``lie`` instead, given every draw."""
+        told = bids.copy()
         told[owner] = lie
         honest, lying = self.deal(bids, owner, terms, draws), self.deal(told, owner, terms, draws)
-        return lying.utility_micros(price, terms) - honest.utility_micros(price, terms)
+        return tempted(honest, lying, float(bids[owner]), terms.setting)
 
     def asks_after_one(self, bids: Floats, terms: Terms) -> bool:
         """Whether one owner's deal is found without the others': the shipped ladder, on bids summarised as they are."""
@@ -77,8 +73,7 @@ class Mechanism:
 
     def deal_in_full(self, bids: Floats, owner: int, terms: Terms, draws: int = 0) -> Deal:
         """The same by clearing the whole market: the audit compares the two on a sample."""
-        offers = self.clear(bids, terms, draws)
-        return Deal(q=float(offers.q[owner]), payment_micros=int(offers.payment_micros[owner]))
+        return Deal.of(self.clear(bids, terms, draws), owner)
 
 
 def _offer_to_one(bids: Floats, owner: int, terms: Terms, draws: int) -> Offers:
@@ -95,33 +90,6 @@ def _offer_to_one(bids: Floats, owner: int, terms: Terms, draws: int) -> Offers:
 
 SHIPPED = Mechanism()
 """pdqs as it is installed."""
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deal:
-    """One owner's offer: her chance of truth and her expected payment."""
-
-    q: float
-    payment_micros: int
-
-    def utility_micros(self, price: float, terms: Terms) -> float:
-        """Payment less price times load, u = P - theta l(q), with the load that the contract of the terms pays for."""
-        return self.payment_micros - price * load(self.q, terms) * MICROS_PER_UNIT
-
-    def rounding_micros(self, price: float, terms: Terms) -> float:
-        """How much of a gain is rounding and no promise broken.
-
-        A payment is rounded up by less than one micro-unit, and q down by less than 2^-32, which spares the owner at
-        most theta (l(q + 2^-32) - l(q)). At the usual cap of eps = 4 the second is below 0.01 micro-units.
-        """
-        spared = load(self.q + 1.0 / Q_UNITS, terms) - load(self.q, terms)
-        return 1.0 + price * spared * MICROS_PER_UNIT
-
-
-def load(q: float, terms: Terms) -> float:
-    """l(q): what an owner is paid for, as the terms price it (section 2 of docs/theory)."""
-    return float(terms.setting.load(np.asarray(q)))
 
 
 def only(offers: Offers, rows: Integers) -> Offers:

@@ -99,7 +99,7 @@ def _worst_at_the_edge(mechanism: Mechanism, market: Market, terms: Terms) -> fl
     for price in kinks(market.bids, 0, terms).tolist():
         bids = market.bids.copy()
         bids[0] = price
-        worst = min(worst, mechanism.deal(bids, 0, terms, market.draws).utility_micros(price, terms))
+        worst = min(worst, mechanism.deal(bids, 0, terms, market.draws).utility_micros(price, terms.setting))
     return worst
 
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from pdqs.auditing.bends import kinks, posted_price
 from pdqs.auditing.markets import Market
-from pdqs.auditing.mechanism import Deal, Mechanism
+from pdqs.auditing.mechanism import Mechanism
+from pdqs.auditing.temptation import Deal, Temptation, tempted
 from pdqs.model.arrays import Floats, Integers
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.terms import Terms
@@ -182,9 +183,8 @@ class Case:
         self.tried: dict[float, Deal] = {}
         self.cross_checks = 0
         self._mechanism = mechanism
-        self._gains: dict[float, float] = {}
+        self._temptations: dict[float, Temptation] = {}
         self.honest = self.deal(self.price)
-        self._honest_utility = self.honest.utility_micros(self.price, self.terms)
 
     def deal(self, lie: float) -> Deal:
         """What she is offered when she bids ``lie`` and nobody else changes a thing."""
@@ -201,9 +201,13 @@ class Case:
 
     def gain(self, lie: float) -> float:
         """What the lie brings over the truth, in micro-units."""
-        if lie not in self._gains:
-            self._gains[lie] = self.deal(lie).utility_micros(self.price, self.terms) - self._honest_utility
-        return self._gains[lie]
+        return self.temptation(lie).gain_micros
+
+    def temptation(self, lie: float) -> Temptation:
+        """The lie held against the truth."""
+        if lie not in self._temptations:
+            self._temptations[lie] = tempted(self.honest, self.deal(lie), self.price, self.terms.setting)
+        return self._temptations[lie]
 
     def best(self) -> Misreport:
         """The best lie: every breakpoint, the edges between bought and not, then golden section around the two best."""
@@ -218,15 +222,15 @@ class Case:
 
     def misreport(self, lie: float) -> Misreport:
         """The lie as a finding."""
-        gain = self.gain(lie)
+        found = self.temptation(lie)
         return Misreport(
             market=self.market,
             owner=self.owner,
             lie=lie,
             honest=self.honest,
             lying=self.deal(lie),
-            gain_micros=gain,
-            gains=gain > self.deal(lie).rounding_micros(self.price, self.terms),
+            gain_micros=found.gain_micros,
+            gains=found.gains,
         )
 
     def profile(self, lie: float) -> Profile:
@@ -244,7 +248,7 @@ class Case:
             bids=bids,
             q=np.array([deal.q for deal in deals]),
             payment_micros=np.array([deal.payment_micros for deal in deals]),
-            utility_micros=np.array([deal.utility_micros(self.price, self.terms) for deal in deals]),
+            utility_micros=np.array([deal.utility_micros(self.price, self.terms.setting) for deal in deals]),
         )
 
     def breakpoints(self) -> Floats:

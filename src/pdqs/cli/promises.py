@@ -1,6 +1,6 @@
 """The five promises of a mechanism, measured in a second or two (`pdqs audit` measures them in earnest).
 
-IC   no lie gains: owners of a market of 60 bid otherwise, and are no more than one micro-unit better off.
+IC   no lie gains: owners of a market of 60 bid otherwise, and are no better off than rounding makes them.
 IR   nobody loses: every owner is paid at least her price for what the terms say she sells, on whole micro-units.
 BF   the budget holds: what is offered, and what is paid in every round that was run.
 LDP  the broker learns no more than stated: the payment does not show the coin, and the loss stated is the true one.
@@ -18,7 +18,8 @@ import numpy as np
 
 from pdqs.auditing.bounds import upper_bound
 from pdqs.auditing.coverage import PROMISED, holds
-from pdqs.auditing.mechanism import SHIPPED, Deal
+from pdqs.auditing.mechanism import SHIPPED
+from pdqs.auditing.temptation import Temptation
 from pdqs.clearing import clear
 from pdqs.model.arrays import Floats
 from pdqs.model.money import MICROS_PER_UNIT
@@ -63,14 +64,14 @@ def truthful(terms: Terms, owners: int) -> Promise:
     usual = dataclasses.replace(terms, budget=terms.budget * PROBED_OWNERS / owners)
     # A stop can be gamed only where it bites, and money left over means that it did not.
     tight = dataclasses.replace(usual, budget=0.95 * clear(bids, usual, draws=DRAWS).spent)
-    best = max(gain for market in (usual, tight) for gain in _gains(bids, market))
-    if best > 1.0:
-        return Promise("IC", False, f"a lie gains {best / MICROS_PER_UNIT:.3f}")
-    return Promise("IC", True, "no lie tried gains a micro-unit")
+    paying = [lie.gain_micros for market in (usual, tight) for lie in _temptations(bids, market) if lie.gains]
+    if paying:
+        return Promise("IC", False, f"a lie gains {max(paying) / MICROS_PER_UNIT:.3f}")
+    return Promise("IC", True, "no lie tried gains anything")
 
 
-def _gains(bids: Floats, terms: Terms) -> Iterator[float]:
-    """What each of some lies gains, in micro-units, to owners who stand where a lie is likeliest to pay."""
+def _temptations(bids: Floats, terms: Terms) -> Iterator[Temptation]:
+    """What each of some lies brings, to owners who stand where a lie is likeliest to pay."""
     offers = clear(bids, terms, draws=DRAWS)
     winners = np.flatnonzero(offers.q > 0)
     margin = int(winners[-1]) if winners.size else 0
@@ -79,13 +80,8 @@ def _gains(bids: Floats, terms: Terms) -> Iterator[float]:
     suspects = {0, margin // 2, margin, min(margin + 1, bids.size - 1), min(margin + 6, bids.size - 1), bids.size - 1}
     for owner in sorted(suspects):
         price = float(bids[owner])
-        honest = Deal(q=float(offers.q[owner]), payment_micros=int(offers.payment_micros[owner]))
         for lie in (low, 0.5 * (low + price), bids[margin] - hair, bids[margin] + hair, 0.5 * (price + high)):
-            told = bids.copy()
-            told[owner] = min(max(float(lie), low), high)
-            yield SHIPPED.deal(told, owner, terms, DRAWS).utility_micros(price, terms) - honest.utility_micros(
-                price, terms
-            )
+            yield SHIPPED.temptation(bids, owner, min(max(float(lie), low), high), terms, DRAWS)
 
 
 def rational(done: Trade) -> Promise:

@@ -71,8 +71,24 @@ def misreport_micros(price: float, setting: Setting) -> float:
     1.007
     """
     steepest = setting.contract.steepest(setting.q_max, setting.domain_size)
+    return _given_away(price * steepest / Q_UNITS, setting)
+
+
+def misreport_micros_at(price: float, q: float, setting: Setting) -> float:
+    """The same for lies that are offered this q, where the load may be less steep.
+
+    >>> bound = misreport_micros(1.0, Setting())
+    >>> all(misreport_micros_at(1.0, q, Setting()) <= bound for q in (0.0, 0.5, Setting().q_max - 1 / Q_UNITS))
+    True
+    """
+    spared = float(np.diff(setting.load(np.array([q, q + 1.0 / Q_UNITS])))[0])
+    return _given_away(price * spared, setting)
+
+
+def _given_away(spared: float, setting: Setting) -> float:
+    """A micro-unit, what rounding q down spares the owner, and the errors of two tabulated payments."""
     dearest = setting.high * float(setting.load(np.array(setting.q_max)))
-    return 1.0 + MICROS_PER_UNIT * (price * steepest / Q_UNITS + 2.0 * TABLE_ERROR * dearest)
+    return 1.0 + MICROS_PER_UNIT * (spared + 2.0 * TABLE_ERROR * dearest)
 
 
 def curve(rule: Rule, scale: float, setting: Setting) -> Curve:
