@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +97,51 @@ def test_only_clearings_that_keep_the_budget_say_so() -> None:
         if pdqs.presets.sound(query=pdqs.Count(), budget=5.0, clearing=name, contract=by_coin).keeps_budget
     }
     assert still == {"fairquery"}, "a payment that hangs on a coin may pass the budget"
+
+
+FIELDS: dict[str, type[Choice]] = {
+    "clearing": ClearingName,
+    "contract": ContractName,
+    "estimator": EstimatorName,
+    "kind": QueryKind,
+    "query": QueryKind,
+    "rule": RuleName,
+}
+
+
+def last_word(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def spelled_out(text: str) -> list[str]:
+    """Choices written as strings where they are compared, passed by name or set as a default."""
+    places: list[tuple[set[str], list[ast.AST]]] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare):
+            sides: list[ast.AST] = [node.left, *node.comparators]
+            places.append(({last_word(side) for side in sides}, sides))
+        elif isinstance(node, ast.keyword):
+            places.append(({str(node.arg)}, [node.value]))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant):
+            places.append(({last_word(node.target)}, [node.value]))
+    return [
+        f"line {leaf.lineno}: {leaf.value}"
+        for fields, nodes in places
+        for field in sorted(fields & FIELDS.keys())
+        for node in nodes
+        for leaf in ast.walk(node)
+        if isinstance(leaf, ast.Constant) and leaf.value in {choice.value for choice in FIELDS[field]}
+    ]
+
+
+def test_no_choice_is_spelled_out_again() -> None:
+    package = Path(str(pdqs.__file__)).parent
+    found = {path.relative_to(package): spelled_out(path.read_text(encoding="utf-8")) for path in package.rglob("*.py")}
+    assert not {path: lines for path, lines in found.items() if lines}
+
+
+def test_a_choice_that_is_spelled_out_would_be_found() -> None:
+    assert spelled_out("if terms.rule in (None, 'linear'): pass") == ["line 1: linear"]
+    assert spelled_out("replace(terms, contract='on-report')") == ["line 1: on-report"]
+    assert spelled_out("estimator: str = 'naive'") == ["line 1: naive"]
+    assert spelled_out("if word == 'linear' or rule == 'count': pass") == []

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -139,6 +139,14 @@ def comparison_rows(reports: list[AuditReport]) -> tuple[tuple[str, ...], list[t
     return head, rows
 
 
+@runtime_checkable
+class Judged(Protocol):
+    """A finding that says whether its promise was kept."""
+
+    @property
+    def kept(self) -> bool: ...
+
+
 def _fields(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
@@ -160,7 +168,7 @@ def _plain(value: Any) -> Any:
         return {k: _plain(v.tolist() if isinstance(v, np.ndarray) else v) for k, v in _fields(value).items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {k: _plain(v) for k, v in _fields(value).items()} | (
-            {"kept": value.kept} if hasattr(value, "kept") else {}
+            {"kept": value.kept} if isinstance(value, Judged) else {}
         )
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}

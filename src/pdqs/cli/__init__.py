@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, Protocol, runtime_checkable
 
 from pdqs import __version__
 from pdqs.cli.endings import STOPPED, UNHEARD, drop_output, notes_on_stderr
@@ -112,11 +112,17 @@ def _load_and_run(word: str, arguments: list[str]) -> None:
     except typer.Abort:
         _fail("stopped", STOPPED)
     except Exception as fault:
-        # Typer keeps its usage errors in a module of its own that moves between versions; they all have this method.
-        if not hasattr(fault, "format_message"):
+        if not isinstance(fault, UsageFault):
             raise
         said = fault.format_message().rstrip(".")
         _fail(f"{said} Try pdqs {word} --help" if said.endswith("?") else f"{said}: try pdqs {word} --help")
+
+
+@runtime_checkable
+class UsageFault(Protocol):
+    """Typer keeps its usage errors in a module that moves between versions; what they have in common is this."""
+
+    def format_message(self) -> str: ...
 
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:

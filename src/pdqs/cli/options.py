@@ -117,8 +117,8 @@ class TermsOptions:
 
     def _usual(self) -> str:
         """Where to start from without a preset: from a lottery, unless what was said rules one out."""
-        drawn = self.rule in (None, "lottery", "flat")
-        kept = self.clearing in (None, "ladder") and self.contract in (None, "on-report")
+        drawn = self.rule in (None, RuleName.LOTTERY, RuleName.FLAT)
+        kept = self.clearing in (None, ClearingName.LADDER) and self.contract in (None, ContractName.ON_REPORT)
         return "honest" if drawn and kept else "sound"
 
 

@@ -15,6 +15,7 @@ from pdqs.auditing.price_patterns import dearer_prices
 from pdqs.cli.promises import Promise, measured
 from pdqs.experiments.populations import Population
 from pdqs.model.arrays import Floats, Values
+from pdqs.model.names import QueryKind
 from pdqs.model.query import Count, Median, Query
 from pdqs.rounds import presets
 from pdqs.rounds.terms import Terms
@@ -106,7 +107,7 @@ class Showing:
 
 def question_of(population: Population, kind: str) -> tuple[Query, Values, float, str]:
     """A query on a population, the owners' values, the truth, and what it is in words."""
-    if kind == "count":
+    if kind == QueryKind.COUNT:
         words = f"How many of {population.owners:,} owners: {population.count_predicate}?"
         return Count(words), population.count_values(), float(population.count_ones), words
     words = f"Median of {population.owners:,} owners: {population.median_column} ({population.median_unit})"
@@ -120,7 +121,7 @@ def showings(population: Population, kind: str, budget: float, rng: np.random.Ge
     """
     query, values, truth, _ = question_of(population, kind)
     rng.shuffle(values)
-    trait = (values > (0.5 if kind == "count" else truth)).astype(np.int64)
+    trait = (values > (0.5 if kind == QueryKind.COUNT else truth)).astype(np.int64)
     markets = [dearer_prices(trait, rng) for _ in range(ROUNDS)]
     for name, preset in MECHANISMS.items():
         terms = preset(query=query, budget=budget)

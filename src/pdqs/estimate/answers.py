@@ -22,7 +22,7 @@ from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_
 from pdqs.estimate.tallies import Tally
 from pdqs.model.arrays import Figure
 from pdqs.model.errors import EstimateError
-from pdqs.model.names import QueryKind
+from pdqs.model.names import EstimatorName, QueryKind
 from pdqs.model.query import Query
 from pdqs.present.frames import plain
 from pdqs.present.text import Shown
@@ -143,7 +143,7 @@ class Answer(Shown):
         heard = f"{self.heard:,} of {self.owners:,} owners, information {self.information:,.1f}"
         if self.heard == self.owners or self.value is None:
             return heard
-        if self.estimator == "unbiased":
+        if self.estimator == EstimatorName.UNBIASED:
             return f"{heard}; drawn by lot from owners of every price"
         return f"{heard}; the others are taken to be like them"
 
@@ -179,7 +179,7 @@ def evidence_for(reports: Reports, offers: Offers, terms: Terms) -> Evidence:
 
 def stands_on_chances(terms: Terms, *, by_lottery: bool) -> bool:
     """Whether chances count, and so strata by price: `unbiased`, where a draw left owners out or could have."""
-    return terms.estimator == "unbiased" and (by_lottery or isinstance(terms.bound_rule, Asks))
+    return terms.estimator == EstimatorName.UNBIASED and (by_lottery or isinstance(terms.bound_rule, Asks))
 
 
 def answer_from_evidence(evidence: Evidence, terms: Terms, *, level: float = 0.95) -> Answer:

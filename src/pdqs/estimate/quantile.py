@@ -19,6 +19,7 @@ from pdqs.estimate.level import z_of
 from pdqs.estimate.quantiles import CodeInterval
 from pdqs.estimate.readings import Estimated, Reading, estimated_shares
 from pdqs.model.arrays import Floats
+from pdqs.model.names import EstimatorName
 from pdqs.model.query import Median, Quantile
 from pdqs.rounds.terms import Terms
 
@@ -69,7 +70,7 @@ class MovedQuantile:
 
 def _codes(evidence: Evidence, terms: Terms, level: float, shares: Estimated, dishonest: float) -> CodeInterval:
     size, p = terms.domain_size, rank_of(terms)
-    if evidence.by_price is not None and terms.estimator == "unbiased":
+    if evidence.by_price is not None and terms.estimator == EstimatorName.UNBIASED:
         moved = dishonest * reach_of_shares(evidence.drawn.least_q, CumulativeShares(size).centre)
         return guarded_quantile(evidence.drawn, size, p, level, dishonest=moved)
     return _inverted(shares, p, dishonest * shares.reach)

@@ -22,6 +22,7 @@ from pdqs.estimate.guarded import guarded_mean, guarded_shares
 from pdqs.estimate.level import z_of
 from pdqs.estimate.score import weighted_scores
 from pdqs.model.arrays import Figure, Floats
+from pdqs.model.names import EstimatorName
 
 PULL = 3.0
 """kappa = I / (I + 3): how far the shrunk estimator believes the reports."""
@@ -80,15 +81,16 @@ class MovedEnds:
 
 def estimated_shares(statistic: Functional, evidence: Evidence, estimator: str, level: float) -> Estimated:
     """Shares by this estimator, each with an interval of this level apart from the others."""
-    if evidence.by_price is not None and estimator == "unbiased":
+    if evidence.by_price is not None and estimator == EstimatorName.UNBIASED:
         return _drawn_shares(statistic, evidence, level)
     plain = ESTIMATORS[estimator](statistic, evidence.tally)
-    reach = reach_of_shares(1.0 if estimator == "naive" else evidence.least_q, statistic.centre)
-    if estimator in ("naive", "unbiased"):
+    reach = reach_of_shares(1.0 if estimator == EstimatorName.NAIVE else evidence.least_q, statistic.centre)
+    if estimator in (EstimatorName.NAIVE, EstimatorName.UNBIASED):
         return _wald(plain, z_of(level), reach, (0.0, 1.0))
     scored = weighted_scores(statistic, evidence.bands, evidence.owners, z_of(level))
+    shrunk = estimator == EstimatorName.SHRUNK
     return Estimated(
-        estimate=_pulled(statistic, evidence, scored.estimate) if estimator == "shrunk" else scored.estimate,
+        estimate=_pulled(statistic, evidence, scored.estimate) if shrunk else scored.estimate,
         low=scored.low,
         high=scored.high,
         standard_error=plain.standard_error,
@@ -100,7 +102,7 @@ def estimated_mean(statistic: NumberMean, evidence: Evidence, estimator: str, le
     """The mean of numbers by this estimator."""
     ends = float(statistic.reach[0][0]), float(statistic.reach[1][0])
     centre = float(statistic.centre[0])
-    if evidence.by_price is not None and estimator == "unbiased":
+    if evidence.by_price is not None and estimator == EstimatorName.UNBIASED:
         tally = evidence.drawn
         found = sampled(statistic, tally)
         estimate, low, high = guarded_mean(statistic, tally, level)
@@ -111,7 +113,7 @@ def estimated_mean(statistic: NumberMean, evidence: Evidence, estimator: str, le
             standard_error=np.array([mean_error(statistic, found)]),
             reach=np.array([reach_of_means(tally.least_q, *ends, centre)]),
         )
-    q = 1.0 if estimator == "naive" else evidence.least_q
+    q = 1.0 if estimator == EstimatorName.NAIVE else evidence.least_q
     reach = np.array([reach_of_means(q, *ends, centre)])
     return _wald(ESTIMATORS[estimator](statistic, evidence.tally), z_of(level), reach, ends)
 

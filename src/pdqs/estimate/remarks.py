@@ -11,6 +11,7 @@ from pdqs.estimate.estimators import disagreement
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.functionals import CumulativeShares, Functional, NumberMean, Shares
 from pdqs.estimate.readings import Reading
+from pdqs.model.names import EstimatorName
 from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
 from pdqs.rounds.terms import Terms
 
@@ -20,20 +21,21 @@ SUSPICIOUS = 3.0
 
 def reason_for_silence(evidence: Evidence, terms: Terms, information: float) -> str:
     """Why there is no answer, or nothing; the naive estimator, as the paper has it, answers whatever was bought."""
-    reports = evidence.tally.reports if terms.estimator == "naive" else evidence.tally.heard
-    return why_no_answer(reports, math.inf if terms.estimator == "naive" else information)
+    reports = evidence.tally.reports if terms.estimator == EstimatorName.NAIVE else evidence.tally.heard
+    return why_no_answer(reports, math.inf if terms.estimator == EstimatorName.NAIVE else information)
 
 
 def warnings_of(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]:
     """Plain sentences; none where nothing is amiss."""
     found = []
-    if terms.estimator == "naive":
+    if terms.estimator == EstimatorName.NAIVE:
         found.append(
             "the naive estimator takes randomised reports at face value: it leans toward the middle of the domain"
         )
     if evidence.by_price is not None:
         found += _gap(evidence)
-    if terms.estimator != "unbiased" and (gap := abs(_disagreement(evidence, terms.query, reading))) > SUSPICIOUS:
+    unbiased = terms.estimator == EstimatorName.UNBIASED
+    if not unbiased and (gap := abs(_disagreement(evidence, terms.query, reading))) > SUSPICIOUS:
         found.append(
             f"bids and values look correlated: cheap and dear owners answer differently, by {gap:.1f} standard errors."
             " Prices may go with answers, reports may be missing for a reason, or some may not be made as agreed;"
@@ -46,7 +48,7 @@ def missing_note(evidence: Evidence, terms: Terms) -> list[str]:
     """What is assumed of those who were asked and did not report."""
     if not evidence.missing:
         return []
-    who = "others of their price" if terms.estimator == "unbiased" else "the rest"
+    who = "others of their price" if terms.estimator == EstimatorName.UNBIASED else "the rest"
     return [f"{evidence.missing:,} of {evidence.asked:,} reports are missing: {who} are taken to stand for them"]
 
 
@@ -72,7 +74,7 @@ def sensitivity_of(evidence: Evidence, terms: Terms, reading: Reading) -> str:
     With a share z of owners unheard and a distance d from the answer to its interval's nearer end, d/z.
     """
     unheard = 1.0 - evidence.tally.heard / evidence.owners
-    if terms.estimator not in ("weighted", "shrunk") or unheard <= 0 or reading.slack <= 0:
+    if terms.estimator not in (EstimatorName.WEIGHTED, EstimatorName.SHRUNK) or unheard <= 0 or reading.slack <= 0:
         return ""
     far = reading.slack / unheard
     who = f"the {unheard:.0%} of owners not heard"

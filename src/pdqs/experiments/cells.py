@@ -18,6 +18,7 @@ from pdqs.experiments.mechanisms import COEFFICIENTS, Mechanism, Offerings, mech
 from pdqs.experiments.setups import SYNTHETIC, Cell, Experiment, Plan
 from pdqs.model.arrays import Column, Floats, Integers
 from pdqs.model.domain import Domain
+from pdqs.model.names import EstimatorName, QueryKind
 from pdqs.model.query import Count, Median, Query
 from pdqs.pricing.rules import Rule
 from pdqs.pricing.rules.lottery import Asks
@@ -76,7 +77,7 @@ def market_of(population: str, kind: str, level: float) -> Market:
     if population == SYNTHETIC:
         return _synthetic(int(level))
     found = populations.load(population)
-    if kind == "count":
+    if kind == QueryKind.COUNT:
         ones = float(found.count_ones)
         return Market(query=Count(found.count_predicate), codes=found.count_values(), truth=ones, unit=ones)
     codes = np.repeat(np.arange(found.median_domain.size), found.histogram)
@@ -172,7 +173,11 @@ def play(values: Column, drawn_bids: Floats, terms: Terms, rng: np.random.Genera
     else:
         sums = of_tally(tally(reports, offers.q))
     found = read_evidence(sums, terms, LEVEL)
-    reweighted = found if by_lottery else read_evidence(sums, dataclasses.replace(terms, estimator="weighted"), LEVEL)
+    reweighted = (
+        found
+        if by_lottery
+        else read_evidence(sums, dataclasses.replace(terms, estimator=EstimatorName.WEIGHTED), LEVEL)
+    )
     bought = offers.q > 0
     claimed = epsilon(offers.q[bought], 2)
     return {

@@ -19,6 +19,7 @@ from pdqs.experiments.mechanisms import MECHANISMS
 from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import Experiment
 from pdqs.experiments.store import write_whole
+from pdqs.model.names import QueryKind
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -245,7 +246,7 @@ def _label_error(axes: Any, panel: Panel, samples: list[Sample]) -> None:
     population, kind = panel
     errors = np.array([sample.mean_error for sample in samples])
     least = errors[errors > 0].min() if (errors > 0).any() else 1.0
-    if kind == "count":
+    if kind == QueryKind.COUNT:
         axes.set_yscale("log")
         axes.set_ylim(0.6 * least, 1.7 * errors.max())
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -282,6 +283,6 @@ def _band(axes: Any, levels: list[float], samples: list[Sample], mechanism: str)
 def _label_band(axes: Any, panel: Panel, samples: list[Sample]) -> None:
     population, kind = panel
     axes.axhline(samples[0].truth, color="#CC0000", linewidth=0.9, linestyle=(0, (4, 2)), label="the truth")
-    unit = "owners" if kind == "count" else populations.load(population).median_unit
+    unit = "owners" if kind == QueryKind.COUNT else populations.load(population).median_unit
     axes.set_ylabel(f"answer ({unit})")
     axes.set_title(f"{population.capitalize()}, {kind}")

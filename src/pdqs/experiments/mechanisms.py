@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from pdqs.model.errors import InputError
+from pdqs.model.names import ContractName
 from pdqs.model.query import Query
 from pdqs.pricing.rules import Rule
 from pdqs.rounds import presets
@@ -76,7 +77,7 @@ def _sound(at: Offerings) -> Terms:
 
 
 def _sound_on_selection(at: Offerings) -> Terms:
-    return presets.sound(query=at.query, budget=at.budget, contract="on-selection")
+    return presets.sound(query=at.query, budget=at.budget, contract=ContractName.ON_SELECTION)
 
 
 def _single_minded(at: Offerings) -> Terms:

@@ -21,6 +21,7 @@ import numpy as np
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
 from pdqs.model.money import MICROS_PER_UNIT, short_money
+from pdqs.model.names import QueryKind
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
@@ -144,7 +145,7 @@ def _run(
     consumer: MarketClient, people: list[_Owner], pool: ThreadPoolExecutor, budget: float, bid_seconds: int, say: Say
 ) -> tuple[Round, AnswerMessage]:
     plan = RoundPlan(
-        query=QueryMessage(kind="count", text="Have you been ill this month? (simulated)"),
+        query=QueryMessage(kind=QueryKind.COUNT, text="Have you been ill this month? (simulated)"),
         attribute=ATTRIBUTE,
         budget_micros=round(budget * MICROS_PER_UNIT),
         bid_seconds=bid_seconds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,23 @@ Column = Any
 
 Figure = Any
 """A number, or for a histogram an array of them; None where there is no answer."""
+
+
+@runtime_checkable
+class Listable(Protocol):
+    """A column that gives its cells as plain Python values: numpy, pandas, polars and arrow have this word for it."""
+
+    def tolist(self) -> list[object]: ...
+
+
+def cells(values: Column) -> list[object]:
+    """The cells of a column, one by one.
+
+    >>> cells(np.array([1, 2])), cells(("a", None))
+    ([1, 2], ['a', None])
+    """
+    return values.tolist() if isinstance(values, Listable) else list(values)
+
 
 _Array = TypeVar("_Array", bound=Values)
 

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model import columns
-from pdqs.model.arrays import Column, Floats, Integers, Values
+from pdqs.model.arrays import Column, Floats, Integers, Values, cells
 from pdqs.model.checks import number, shown, text, whole
 from pdqs.model.errors import DomainError, RowError
 
@@ -148,7 +148,7 @@ class Domain:
 
     def _encode_labels(self, values: Column, column: str) -> Integers:
         code_of = {label: code for code, label in enumerate(self.labels)}
-        column_values = values.tolist() if hasattr(values, "tolist") else list(values)
+        column_values = cells(values)
         codes = np.empty(len(column_values), dtype=np.int64)
         for row, value in enumerate(column_values):
             try:

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.errors import TermsError
+from pdqs.model.names import ContractName
 from pdqs.pricing.rules.base import SHARP_EPSILON_MAX, Setting
 from pdqs.privacy.contracts import contract_named
 from pdqs.privacy.loss import q_of_epsilon
@@ -130,7 +131,7 @@ class LearnConfig:
     objective: str = "information"
     curve: str = "spline"
     link: str = "response"
-    contract: str = "on-report"
+    contract: str = ContractName.ON_REPORT.value
     bid_range: tuple[float, float] = (0.0, 1.0)
     epsilon_max: float = SHARP_EPSILON_MAX
     domain_size: int = 2

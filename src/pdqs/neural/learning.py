@@ -28,6 +28,7 @@ import optax  # type: ignore[import-untyped]  # it ships no types
 from pdqs.model import columns
 from pdqs.model.arrays import Column, Floats
 from pdqs.model.errors import InputError
+from pdqs.model.names import ContractName
 from pdqs.neural.config import LearnConfig
 from pdqs.neural.curves import Learned
 from pdqs.pricing.rules import Optimal, Setting
@@ -157,7 +158,7 @@ def _bought(params: Params, log_scale: Array, market: Market, config: LearnConfi
     else:
         q = jnp.interp(-y, market.log_m, market.response)
     load = jnp.log1p(config.setting.domain_size * q / (1.0 - q))
-    load = load if config.contract == "on-report" else q * load
+    load = load if config.contract == ContractName.ON_REPORT else q * load
     gained = q * q if config.objective == "information" else load
     return jnp.vdot(market.mass, gained), jnp.vdot(market.charge, load)
 

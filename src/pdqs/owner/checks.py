@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from pdqs.model.errors import TermsError
 from pdqs.model.money import MICROS_PER_UNIT, exact_money
+from pdqs.model.names import ContractName
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair, least_payment_micros
 from pdqs.owner.receipt_checks import RECEIPT_CHECKS
@@ -68,7 +69,7 @@ def _bid_range(told: Told) -> str | None:
 
 def _contract(told: Told) -> str | None:
     contract = told.promise.terms.contract
-    return None if contract == "on-report" else f"contract {contract!r} would give the coin away"
+    return None if contract == ContractName.ON_REPORT else f"contract {contract!r} would give the coin away"
 
 
 def _key(told: Told) -> str | None:

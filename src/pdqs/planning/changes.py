@@ -11,7 +11,7 @@ from typing import final
 from pdqs.model.arrays import Floats
 from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError
-from pdqs.model.names import RuleName
+from pdqs.model.names import EstimatorName, RuleName
 from pdqs.model.query import Median, Quantile, query_of
 from pdqs.planning.guesses import coarser
 from pdqs.rounds.terms import Terms
@@ -54,9 +54,9 @@ def _other_rule(terms: Terms, shares: Floats) -> Iterator[Change]:
     with contextlib.suppress(PdqsError):  # a way of clearing that the other rule cannot do with
         if optimal:
             cap = min(terms.epsilon_max, GENTLE_EPSILON_MAX)
-            other = dataclasses.replace(terms, rule="lottery", estimator="unbiased", epsilon_max=cap)
+            other = dataclasses.replace(terms, rule=RuleName.LOTTERY, estimator=EstimatorName.UNBIASED, epsilon_max=cap)
             yield Change(f"rule lottery, epsilon_max {cap:g} (right whatever prices say)", other, shares)
         else:
             cap = max(terms.epsilon_max, SHARP_EPSILON_MAX)
-            other = dataclasses.replace(terms, rule="optimal", estimator="weighted", epsilon_max=cap)
+            other = dataclasses.replace(terms, rule=RuleName.OPTIMAL, estimator=EstimatorName.WEIGHTED, epsilon_max=cap)
             yield Change(f"rule optimal, epsilon_max {cap:g} (right only if prices say nothing)", other, shares)

@@ -17,6 +17,7 @@ from pdqs.estimate.level import z_of
 from pdqs.model.arrays import Floats
 from pdqs.model.checks import made, number, whole
 from pdqs.model.errors import PlanError
+from pdqs.model.names import EstimatorName
 from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
 from pdqs.planning.changes import Change, changed_terms
 from pdqs.planning.guesses import Guess, shares_of
@@ -146,7 +147,7 @@ class Plan(Shown):
         found = []
         if 0 < self.answered < 1:
             found.append(f"in {100 * (1 - self.answered):.0f} % of such rounds too little would be heard for an answer")
-        if self.terms.estimator == "naive":
+        if self.terms.estimator == EstimatorName.NAIVE:
             found.append("the naive estimator leans toward the middle of the domain, by more than its interval tells")
         return tuple(found)
 

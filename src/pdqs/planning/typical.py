@@ -23,6 +23,7 @@ from pdqs.estimate.functionals import CumulativeShares
 from pdqs.estimate.quantile import rank_of
 from pdqs.estimate.readings import estimated_shares
 from pdqs.model.arrays import Floats, Integers
+from pdqs.model.names import EstimatorName
 from pdqs.model.query import Mean, Median, Quantile
 from pdqs.planning.guesses import typical_codes
 from pdqs.planning.quantile_widths import value_half_width
@@ -155,11 +156,11 @@ def _quantile_half_widths(evidence: Evidence, terms: Terms, shares: Floats, leve
     p, truth = rank_of(terms), np.cumsum(shares)
     statistic = CumulativeShares(terms.domain_size)
     # A shrunk estimate is drawn to the middle, its interval is not.
-    estimator = "weighted" if terms.estimator == "shrunk" else terms.estimator
+    estimator = "weighted" if terms.estimator == EstimatorName.SHRUNK else terms.estimator
     found = estimated_shares(statistic, evidence, estimator, level)
     at = int(np.argmin(np.abs(truth[:-1] - p)))
     # Reports as they are lean to the middle of the domain by 1 - q.
-    lean = evidence.tally.power(1) / evidence.tally.reports if estimator == "naive" else 1.0
+    lean = evidence.tally.power(1) / evidence.tally.reports if estimator == EstimatorName.NAIVE else 1.0
     wide = value_half_width(found, statistic.centre + lean * (truth - statistic.centre), terms.domain.numbers, p)
     return float(found.high[at] - found.low[at]) / 2.0, wide, wide
 

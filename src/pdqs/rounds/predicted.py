@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.arrays import Floats, read_only
+from pdqs.model.names import QuestionKind
 from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
 from pdqs.model.questions import LARGEST_BUCKETED
 from pdqs.privacy.bucket_maps import collision
@@ -164,26 +165,29 @@ Errors = Mapping[tuple[str, int], Callable[[Bought], float]]
 def candidates(query: Query, epsilon_max: float, *, stages: int | None = None) -> Errors:
     """The questions that can serve a query, by kind and kappa, each with its predicted error of what was bought."""
     k = query.question.domain.size
+    whole: Errors
     match query:
         case Mean():
             g = min(levels_for(epsilon_max), k)
-            whole = {("value", k): lambda bought: mean_error(bought, k, rounded=False)}
-            return whole if g == k else {("level", g): lambda bought: mean_error(bought, g, rounded=True), **whole}
+            whole = {(QuestionKind.VALUE, k): lambda bought: mean_error(bought, k, rounded=False)}
+            if g == k:
+                return whole
+            return {(QuestionKind.LEVEL, g): lambda bought: mean_error(bought, g, rounded=True), **whole}
         case Histogram():
             g = buckets_for(epsilon_max)
-            whole = {("value", k): lambda bought: cell_error(bought, k, k, mixed=False)}
+            whole = {(QuestionKind.VALUE, k): lambda bought: cell_error(bought, k, k, mixed=False)}
             if k <= g or k > LARGEST_BUCKETED:
                 return whole
-            return {("bucket", g): lambda bought: cell_error(bought, k, g, mixed=True), **whole}
+            return {(QuestionKind.BUCKET, g): lambda bought: cell_error(bought, k, g, mixed=True), **whole}
         case Median() | Quantile():
             p = query.p
             asked = one_stage_error if stages == 1 else staged_error
             return {
-                ("side", 2): lambda bought: asked(bought, p),
-                ("value", k): lambda bought: whole_value_quantile_error(bought, p),
+                (QuestionKind.SIDE, 2): lambda bought: asked(bought, p),
+                (QuestionKind.VALUE, k): lambda bought: whole_value_quantile_error(bought, p),
             }
         case Count():
-            return {("value", k): count_error}
+            return {(QuestionKind.VALUE, k): count_error}
         case _:
             raise AssertionError(f"no question is known for {query.kind}")
 

@@ -11,6 +11,7 @@ import typer
 
 from pdqs.cli.options import PRESETS, TermsOptions, option_of, read_frozen, with_options
 from pdqs.cli.shared_options import Json, Overwrite
+from pdqs.model.names import ContractName, RuleName
 
 if TYPE_CHECKING:
     from pdqs.auditing.report import AuditReport
@@ -94,8 +95,8 @@ def _compare(to: Output, options: TermsOptions, given: _Given) -> bool:
     names = list(PRESETS)
     subjects = [_subject(name, options, given["owners"]) for name in (*names, "npqm")]
     sound = dict(subjects)["sound"]
-    subjects.insert(3, ("linear by the ladder", dataclasses.replace(sound, rule="linear")))
-    subjects.insert(4, ("sound, paid on selection", dataclasses.replace(sound, contract="on-selection")))
+    subjects.insert(3, ("linear by the ladder", dataclasses.replace(sound, rule=RuleName.LINEAR)))
+    subjects.insert(4, ("sound, paid on selection", dataclasses.replace(sound, contract=ContractName.ON_SELECTION)))
     work = [(name, terms, _command("--all", options, given), given) for name, terms in subjects]
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         reports = to.progress(pool.map(_audited, work), len(work), "auditing")

@@ -9,6 +9,7 @@ import typer
 
 from pdqs.cli.extras import require
 from pdqs.cli.shared_options import Json, Overwrite
+from pdqs.model.names import QueryKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
     from pdqs.cli.showcase import Showing
     from pdqs.present.figures import Strip
 
+QUERIES = (QueryKind.COUNT, QueryKind.MEDIAN)
+
 
 def run(
     out: Annotated[Path, typer.Option(help="The folder for the picture and the figures; made if need be.")],
     population: Annotated[
         str, typer.Option(help="obesity, maternal, exam, students, salaries or customers.")
     ] = "obesity",
-    query: Annotated[str, typer.Option(help="count or median.")] = "count",
+    query: Annotated[str, typer.Option(help=f"{' or '.join(QUERIES)}.")] = QueryKind.COUNT.value,
     budget_share: Annotated[float, typer.Option(help="The budget, in units of money an owner.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Of the bids and of the owners' coins.")] = 1,
     overwrite: Overwrite = False,
@@ -42,11 +45,11 @@ def run(
     from pdqs.tables import files
 
     people = populations.load(population)
-    if query not in ("count", "median"):
-        raise TermsError(f"unknown query {query!r}: the demonstration knows count and median")
+    if query not in QUERIES:
+        raise TermsError(f"unknown query {query!r}: the demonstration knows {' and '.join(QUERIES)}")
     if not 0 < budget_share < float("inf"):
         raise TermsError(f"--budget-share must be a finite number above 0, got {budget_share}")
-    unit = "owners" if query == "count" else people.median_unit
+    unit = "owners" if query == QueryKind.COUNT else people.median_unit
     _, _, truth, words = question_of(people, query)
     _make_folder(out, overwrite)
     to = console_output(as_json)
@@ -81,7 +84,7 @@ def run(
 
 
 def _dearer(query: str) -> str:
-    return "with the trait" if query == "count" else "above the median"
+    return "with the trait" if query == QueryKind.COUNT else "above the median"
 
 
 def _make_folder(path: Path, overwrite: bool) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from pdqs.cli.options import TermsOptions, with_options
 from pdqs.cli.shared_options import Json, Level, Overwrite, Picture
+from pdqs.model.names import QueryKind
 
 if TYPE_CHECKING:
     from pdqs.rounds.terms import Terms
@@ -73,4 +74,4 @@ def _guess(text: str | None, terms: Terms) -> float | list[float] | None:
         shares = [float(part) for part in text.split(",")]
     except ValueError:
         raise PlanError(f"--guess must be a share, or shares as 0.2,0.5,0.3, got {text!r}") from None
-    return shares[0] if terms.query.kind == "count" and len(shares) == 1 else shares
+    return shares[0] if terms.query.kind == QueryKind.COUNT and len(shares) == 1 else shares

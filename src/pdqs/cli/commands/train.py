@@ -11,6 +11,7 @@ import typer
 
 from pdqs.cli.market_files import Bid
 from pdqs.cli.shared_options import Json, Overwrite, Picture
+from pdqs.model.names import ContractName, RuleName
 
 if TYPE_CHECKING:
     from pdqs.cli.output import Output
@@ -28,7 +29,7 @@ def run(
     ),
     objective: Annotated[str, typer.Option(help="sound: information (sum q^2) or ppem (the paper's).")] = "information",
     curve: Annotated[str, typer.Option(help="sound: spline or logistic.")] = "spline",
-    contract: Annotated[str, typer.Option(help="sound: on-report or on-selection.")] = "on-report",
+    contract: Annotated[str, typer.Option(help=f"sound: {' or '.join(ContractName)}.")] = ContractName.ON_REPORT.value,
     owners: Annotated[int | None, typer.Option(help="NPQM: how many bids the nets read.")] = None,
     budget: Annotated[float | None, typer.Option(help="NPQM: what may be paid in all.")] = None,
     bid_range: Annotated[str, typer.Option(metavar="LOW:HIGH", help="Between what bids may lie.")] = "0:1",
@@ -105,7 +106,8 @@ def _sound(
         )
         return pdqs.clear(bids, terms)
 
-    found = {"learned": offers(rule), "linear": offers("linear"), "optimal for uniform bids": offers("optimal")}
+    usual = {"linear": offers(RuleName.LINEAR), "optimal for uniform bids": offers(RuleName.OPTIMAL)}
+    found = {"learned": offers(rule), **usual}
     if picture is not None:
         drawn = curves_figure(found)
     neural.save(out, rule, config=config, past_bids=int(bids.size))
@@ -153,7 +155,7 @@ def _npqm(
     fresh = low + (high - low) * rng.random(config.owners) if bids is None else rng.choice(bids, config.owners)
     terms = pdqs.presets.npqm(query=pdqs.Count(), budget=budget, rule=rule, bid_range=config.bid_range)
     found = {"NPQM": pdqs.clear(fresh, terms)}
-    for name in ("linear", "optimal"):
+    for name in (RuleName.LINEAR, RuleName.OPTIMAL):
         sound = pdqs.presets.sound(query=pdqs.Count(), budget=budget, bid_range=config.bid_range, rule=name)
         found[f"{name}, by the ladder"] = pdqs.clear(fresh, sound)
     columns = dict(zip(("loss", "phi", "spent", "overspent", "multiplier", "q"), trained.trace.T, strict=True))

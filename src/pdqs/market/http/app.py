@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
@@ -163,12 +161,9 @@ def _add_api_page(app: FastAPI) -> None:
 
 
 def _add_pages(app: FastAPI) -> None:
-    """The pages, when they are there: a market without them serves its API alone."""
-    if find_spec("pdqs.market.pages") is None:
-        return
-    pages = importlib.import_module("pdqs.market.pages")
-    if not hasattr(pages, "router"):
-        return
+    """The pages, and the files they are made with."""
+    from pdqs.market import pages
+
     app.include_router(pages.router, include_in_schema=False)
     static = Path(str(pages.__file__)).parent / "static"
     if static.is_dir():

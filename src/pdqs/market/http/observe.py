@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import final
 
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdqs.market.http.cookies import is_secure
@@ -139,7 +140,8 @@ class Observer:
         finally:
             seconds = time.perf_counter() - started
             # The template of the route, not the address asked for: an address could carry anything.
-            route = getattr(scope.get("route"), "path", "none")
+            found = scope.get("route")
+            route = found.path if isinstance(found, APIRoute) else "none"
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.count(method, route, status, seconds)
             log("request", id=request_id, method=method, route=route, status=status, ms=round(1000 * seconds, 2))

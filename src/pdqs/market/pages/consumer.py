@@ -17,6 +17,7 @@ from pdqs.market.pages.plan_form import PlanForm
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, key_of, market_of
+from pdqs.model.names import QueryKind
 from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.tables.spreadsheet import harmless
@@ -140,7 +141,7 @@ def _round(market: Market, user: User, round_id: str) -> Filled:
 
 def _scale(found: Round, answer: AnswerMessage | None) -> tuple[float, float]:
     """The least and the most that the answer could be."""
-    if found.plan.query.kind in ("count", "histogram"):
+    if found.plan.query.kind in (QueryKind.COUNT, QueryKind.HISTOGRAM):
         return 0.0, float(answer.owners if answer else 1)
     domain = found.plan.query.domain
     return domain.start, domain.start + domain.step * (domain.size - 1)

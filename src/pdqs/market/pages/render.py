@@ -70,6 +70,7 @@ def _environment() -> Environment:
         charts=charts,
         state_words=STATE_WORDS,
         kind_words=KIND_WORDS,
+        QueryKind=QueryKind,
     )
     return environment
 
