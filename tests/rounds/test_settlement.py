@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.model.errors import TermsError
+from pdqs.model.errors import InvariantError, TermsError
 from pdqs.rounds.terms import Terms
 
 
@@ -66,3 +66,15 @@ def test_a_mechanism_that_keeps_the_budget_never_settles_beyond_it() -> None:
     dear = replace(offers, payment_micros=np.full(2, 600_000))
     with pytest.raises(TermsError, match=r"the offers promise 1\.20, more than these terms' budget of 1\.00"):
         pdqs.settle(dear, pdqs.received([1, 0], pdqs.Domain.binary()), terms)
+
+
+def test_payments_that_pass_the_budget_though_the_offers_keep_it_are_not_made() -> None:
+    """The last word of settlement, behind the caller's checks: an offer of less than nothing hides what others cost."""
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
+    made = pdqs.clear([0.2, 0.2], terms)
+    hidden = replace(made, payment_micros=np.array([5_000_000, -4_500_000]))
+    assert hidden.spent_micros <= terms.budget_micros, "no check of the offers sees it"
+    reports = pdqs.randomise([1, 0], made, np.random.default_rng(0))
+    with pytest.raises(InvariantError, match="keeps the budget has passed it"):
+        pdqs.settle(hidden, reports.only(np.array([True, False])), terms)
+    assert pdqs.settle(hidden, reports, terms).within_budget, "together they keep it: what is paid is what counts"
