@@ -67,7 +67,8 @@ def test_the_same_seed_gives_the_same_report(gpqm: Any) -> None:
     again = pdqs.audit(
         pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=20.0), owners=100, effort="quick", name="gpqm <linear>"
     )
-    first, second = gpqm.to_dict(), again.to_dict()
+    first: dict[str, Any] = gpqm.to_dict()
+    second: dict[str, Any] = again.to_dict()
     for drawn in (first, second):  # privacy draws come from the operating system
         for each in drawn["privacy"]["exposures"]:
             each.pop("drawn")
@@ -141,7 +142,7 @@ def test_terms_read_back_from_their_canonical_form_are_the_same_terms(terms: Ter
 
 
 def audited(capsys: pytest.CaptureFixture[str], *words: Any) -> Any:
-    code = 0
+    code: str | int = 0
     try:
         main(["audit", *map(str, words)])
     except SystemExit as end:

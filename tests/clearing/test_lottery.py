@@ -385,11 +385,12 @@ def test_posted_prices_are_what_the_asked_are_paid_and_the_others_would_have_tak
 
 def test_draws_that_do_not_fit_the_bids_are_refused() -> None:
     market = market_of(1.0)
-    for draws, fault in (
+    wrong: list[tuple[Any, str]] = [
         (np.zeros(3, dtype=np.uint32), "3 draws for 2 bids"),
         (np.zeros(2), "whole words of 32 bits"),
         (np.array([1, 2**32]), "below 4294967296"),
-    ):
+    ]
+    for draws, fault in wrong:
         with pytest.raises(PdqsError, match=fault):
             apply_lottery(np.array([0.1, 0.2]), draws, calibrate_lottery(
                 summarise_lottery(np.array([0.1, 0.2]), np.zeros(2, dtype=np.uint32), 0.0, 1.0), market

@@ -50,8 +50,8 @@ def test_the_page_shows_what_is_printed(pdqs_command: Pdqs, command: str, expect
     words = shlex.split(command)[1:]
     if words[0] == "answer":
         pdqs_command("trade", "market.csv", "--budget", 120, "--seed", 7, "--out", "round.csv")
-        with Path("round.csv").open(encoding="utf-8", newline="") as done:
-            rows = list(csv.DictReader(done))
+        with Path("round.csv").open(encoding="utf-8", newline="") as written:
+            rows = list(csv.DictReader(written))
         offers = {name: [row[name] for row in rows] for name in rows[0] if name not in ("report", "paid")}
         files.write_table(Path("offers.csv"), offers)
         lines = [f"{row['owner']},{row['report']}" for row in rows]

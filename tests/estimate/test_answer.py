@@ -11,6 +11,7 @@ import pdqs
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import PdqsError
 from pdqs.model.query import Query
+from pdqs.present.text import Shown
 from pdqs.rounds.terms import Terms
 
 POINTS = pdqs.Domain.grid(0, 20, 1)
@@ -97,7 +98,7 @@ def test_with_everyone_telling_the_truth_nearly_always_every_answer_is_nearly_th
 ) -> None:
     values = rng.binomial(20, 0.3, 2000)
     bids = rng.random(2000)
-    rich = {"budget": 50_000.0, "epsilon_max": 12.0}
+    rich: dict[str, Any] = {"budget": 50_000.0, "epsilon_max": 12.0}
 
     def found(query: Any) -> Any:
         return pdqs.trade(values, bids, pdqs.presets.sound(query=query, **rich), rng).answer
@@ -193,7 +194,7 @@ def test_answers_show_themselves_in_a_terminal_and_in_a_notebook(query: Query, r
 
 
 def test_what_a_page_shows_cannot_be_markup() -> None:
-    shown = pdqs.present.text.Shown()
+    shown: Any = Shown()
     shown.title = lambda: "<script>"
     shown.rows = lambda: [("a & b", "<b>")]
     assert "<script>" not in shown._repr_html_()

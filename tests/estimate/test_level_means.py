@@ -80,7 +80,8 @@ def test_levels_beat_whole_values_at_equal_epsilon() -> None:
         whole = at(1.0, 50, 2000)
         reports = np.where(rng.random(2000) < whole, codes, rng.integers(0, 50, 2000))
         statistic = NumberMean(domain.numbers)
-        raw = statistic.centre[0] + statistic.first(np.bincount(reports, minlength=50) * 1.0)[0] / whole.sum()
+        counts = np.bincount(reports, minlength=50).astype(np.float64)
+        raw = statistic.centre[0] + statistic.first(counts)[0] / whole.sum()
         by_value.append(raw - codes.mean())
     assert np.mean(np.square(by_level)) < 0.05 * np.mean(np.square(by_value))
 

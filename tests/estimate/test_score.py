@@ -24,12 +24,14 @@ def test_the_roots_are_the_ends_of_what_a_fine_search_keeps(rng: np.random.Gener
         estimate = rng.uniform(-0.1, 1.1)
         v = (rng.uniform(0.001, 0.01), rng.uniform(-0.001, 0.02), -rng.uniform(0, 0.01))
         kept = grid[(estimate - grid) ** 2 <= 1.96**2 * (v[0] + v[1] * grid + v[2] * grid**2)]
-        low, high = solve(np.array([estimate]), tuple(np.array([x]) for x in v), np.array([1.96]))
+        low, high = solve(
+            np.array([estimate]), (np.array([v[0]]), np.array([v[1]]), np.array([v[2]])), np.array([1.96])
+        )
         assert (low[0], high[0]) == pytest.approx((kept.min(), kept.max()), abs=6e-6)
 
 
 def test_an_estimate_far_outside_still_gets_an_interval_with_a_width() -> None:
-    low, high = solve(np.array([-3.0]), tuple(np.array([x]) for x in (0.01, 0.0, -0.01)), np.array([1.96]))
+    low, high = solve(np.array([-3.0]), (np.array([0.01]), np.array([0.0]), np.array([-0.01])), np.array([1.96]))
     assert low[0] == 0.0
     assert 0.1 < high[0] < 0.3
 

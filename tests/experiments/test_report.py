@@ -74,8 +74,9 @@ def test_the_same_results_give_the_same_bytes(results: Results, directory: Path,
 def test_figures_are_drawn_in_three_rows_of_two_and_are_well_formed(tmp_path: Path) -> None:
     drawn = figures.draw_all(made_up_results(lambda _: 0.5))
     for name in ("count-error", "count-band", "median-error", "median-band"):
-        shape = drawn[name].axes[0].get_subplotspec().get_gridspec().get_geometry()
-        assert shape == (3, 2)
+        place = drawn[name].axes[0].get_subplotspec()
+        assert place is not None
+        assert place.get_gridspec().get_geometry() == (3, 2)
         titles = [axes.get_title() for axes in drawn[name].axes]
         kind = name.split("-")[0]
         order = ("Obesity", "Maternal", "Exam", "Students", "Salaries", "Customers")

@@ -69,7 +69,7 @@ def alive(process: int) -> bool:
 def test_a_run_killed_ten_times_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path, whole: Path) -> None:
     """Killed with SIGKILL a drawn moment after a drawn number of further cells is there."""
     rng = np.random.default_rng(5)
-    done_at_kill, workers = [], []
+    done_at_kill, workers = list[int](), list[int]()
     for kill in range(KILLS):
         process = start(tmp_path, processes=1 + kill % 2)
         wanted = len(list(tmp_path.rglob("cells/**/*.parquet"))) + int(rng.integers(0, 7))

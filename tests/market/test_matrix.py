@@ -16,6 +16,7 @@ from pdqs.market import Settings, access, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.protocol.market_messages import NewUser, Transfer, User
+from pdqs.protocol.problems import UnauthorizedError
 
 ROLES = ("nobody", "consumer", "other consumer", "owner", "other owner", "operator")
 
@@ -175,7 +176,7 @@ def test_a_session_runs_out(tmp_path: Path) -> None:
     town = found_town(f"sqlite:///{tmp_path}/market.db")
     session = access.start_session(town.market, town.consumer)
     town.clock.now_ms = session.expires_at_ms
-    with pytest.raises(access.UnauthorizedError):
+    with pytest.raises(UnauthorizedError):
         access.session_of(town.market, session.cookie)
     town.market.store.close()
 

@@ -159,12 +159,18 @@ def test_a_cleared_round_cannot_be_cancelled(town: Town) -> None:
         round_steps.cancel_round(town.market, town.consumer, found.round_id)
 
 
+def due(moment_ms: int | None) -> int:
+    """A deadline that is set by now."""
+    assert moment_ms is not None
+    return moment_ms
+
+
 def test_bids_are_taken_until_the_deadline_and_not_at_it(town: Town) -> None:
     first, second = town.add_owners(2)
     found = town.open_round()
-    town.clock.now_ms = found.bids_close_at_ms - 1
+    town.clock.now_ms = due(found.bids_close_at_ms) - 1
     town.bid(first, found, 1)
-    town.clock.now_ms = found.bids_close_at_ms
+    town.clock.now_ms = due(found.bids_close_at_ms)
     with pytest.raises(ConflictError, match="closed"):
         town.bid(second, found, 1)
     town.bid(first, found, 1)  # an acknowledged bid is acknowledged again, whatever the hour
@@ -172,7 +178,7 @@ def test_bids_are_taken_until_the_deadline_and_not_at_it(town: Town) -> None:
 
 def test_clearing_waits_for_the_deadline(town: Town) -> None:
     found = town.open_round()
-    town.clock.now_ms = found.bids_close_at_ms - 1
+    town.clock.now_ms = due(found.bids_close_at_ms) - 1
     with pytest.raises(ConflictError, match="bids close"):
         round_steps.clear_round(town.market, town.operator, found.round_id)
 
@@ -202,7 +208,7 @@ def test_a_report_stands_and_is_taken_until_its_deadline(town: Town) -> None:
     town.report(first, found, 1)
     with pytest.raises(ConflictError, match="stands"):
         town.report(first, found, 0)
-    town.clock.now_ms = found.reports_close_at_ms
+    town.clock.now_ms = due(found.reports_close_at_ms)
     with pytest.raises(ConflictError, match="closed"):
         town.report(second, found, 1)
     town.report(first, found, 1)  # resent bytes get their receipt, whatever the hour

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 )
 
 from market.town import Town, found_town, plan
-from pdqs.market import bidding, reads, round_steps
+from pdqs.market import bidding, reads, round_steps, round_terms
 from pdqs.market.store.schema import bids
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.problems import MarketError
@@ -91,7 +91,7 @@ class MarketMachine(RuleBasedStateMachine):
         self.open(round_id)
         for owner in range(bidders):
             self.bid(round_id, owner, 100_000 * owner)
-        return round_id
+        return str(round_id)
 
     @rule(round_id=rounds, reporters=st.integers(0, OWNERS))
     def run_out(self, round_id: str, reporters: int) -> None:
@@ -108,6 +108,7 @@ class MarketMachine(RuleBasedStateMachine):
         before = reads.round_by_id(self.town.market, self.town.operator, round_id)
         done = self._tried(lambda: round_steps.clear_round(self.town.market, self.town.operator, round_id))
         if done is not None and before.state == "open":
+            assert before.bids_close_at_ms is not None
             assert self.town.clock() >= before.bids_close_at_ms
             assert done.bids == sum(key[0] == round_id for key in self.acknowledged_bids)
             assert done.committed_micros <= done.plan.budget_micros
@@ -192,7 +193,7 @@ def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pyte
 
 
 def test_a_market_that_pays_without_a_report_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = round_steps.outcome_of
+    honest = round_terms.outcome_of
 
     def generous(*args: Any, codes: Any, **more: Any) -> Any:
         return honest(*args, codes=[0 for _ in codes], **more)

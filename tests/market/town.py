@@ -76,7 +76,7 @@ class Town:
 
     def bid(self, owner: User, found: Round, bid_micros: int) -> None:
         round_steps.place_bid(
-            self.market, owner, found.round_id, Bid(terms_hash=found.terms_hash, bid_micros=bid_micros)
+            self.market, owner, found.round_id, Bid(terms_hash=found.terms_hash or "", bid_micros=bid_micros)
         )
 
     def bid_all(self, found: Round) -> None:
@@ -97,7 +97,9 @@ class Town:
         return [o for o in self.owners if reads.offer(self.market, o, found.round_id).q_numerator > 0]
 
     def report(self, owner: User, found: Round, code: int) -> None:
-        round_steps.submit_report(self.market, owner, found.round_id, Report(terms_hash=found.terms_hash, code=code))
+        round_steps.submit_report(
+            self.market, owner, found.round_id, Report(terms_hash=found.terms_hash or "", code=code)
+        )
 
     def balance(self, user: User) -> int:
         return reads.me(self.market, user).balance_micros
@@ -141,10 +143,10 @@ def postgres_server(*, durable: bool = False) -> Iterator[str]:
 
     Unless ``durable`` it does not wait for the disk: a test survives its server, but not the machine's power.
     """
-    import pgserver
+    from pgserver.postgres_server import get_server
 
     with tempfile.TemporaryDirectory(prefix="pdqs-pg-") as directory:
-        server = pgserver.get_server(directory, cleanup_mode="stop")
+        server = get_server(directory, cleanup_mode="stop")
         try:
             if not durable:
                 with psycopg.connect(server.get_uri(), autocommit=True) as connection:

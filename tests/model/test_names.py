@@ -56,10 +56,8 @@ def test_what_is_registered_answers_to_its_name() -> None:
     assert {query.kind for query in KINDS} == set(BY_KIND)
     for name in RuleName:
         assert rules.name_of(rules.named(name)) == name
-    for name, contract in CONTRACTS.items():
-        assert contract.name == name
-    for name, facts in FACTS.items():
-        assert facts.name == name
+    assert all(contract.name == name for name, contract in CONTRACTS.items())
+    assert all(facts.name == name for name, facts in FACTS.items())
 
 
 def test_a_member_and_its_string_make_the_same_terms_to_the_byte() -> None:

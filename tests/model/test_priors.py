@@ -88,7 +88,7 @@ def test_the_right_prior_buys_more_than_the_wrong_one(rng: np.random.Generator) 
         )
 
     past, now = two_peaks(5000), two_peaks(5000)
-    terms = {"query": pdqs.Count(), "budget": 2500.0}
+    terms: dict[str, Any] = {"query": pdqs.Count(), "budget": 2500.0}
     informed = pdqs.clear(now, pdqs.presets.sound(**terms, prior=fit(past)))
     mistaken = pdqs.clear(now, pdqs.presets.sound(**terms))
     assert informed.information > 1.05 * mistaken.information

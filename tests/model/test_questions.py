@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from pdqs.model import questions
 from pdqs.model.domain import Domain
 from pdqs.model.errors import TermsError
 from pdqs.model.questions import KINDS, Bucket, Level, Side, Value
 
+untyped: Any = questions
 GRID = Domain.grid(0, 100, 5)
 COLOURS = Domain.categories(["red", "green", "blue"])
 
@@ -40,8 +42,8 @@ def test_equal_questions_are_equal_and_can_be_keys() -> None:
         (lambda: Bucket(GRID, 22, 1), "the number of buckets must be from 2 to 21 here, got 22"),
         (lambda: Bucket(GRID, 4, 2**32), "the seed of a bucket question must be from 0"),
         (lambda: Bucket(Domain.grid(0, 2**21, 1), 4, 1), "a histogram of 2,097,153 values is too large"),
-        (lambda: Value("ages"), "a value question needs a domain, such as"),
-        (lambda: Side(GRID, "5"), "the code of a side must be a whole number, got '5'"),
+        (lambda: untyped.Value("ages"), "a value question needs a domain, such as"),
+        (lambda: untyped.Side(GRID, "5"), "the code of a side must be a whole number, got '5'"),
     ],
 )
 def test_what_is_no_question_of_the_domain_is_refused_with_a_sentence(make: Any, sentence: str) -> None:

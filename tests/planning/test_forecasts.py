@@ -34,8 +34,13 @@ def test_the_realised_interval_is_as_wide_as_planned(rng: np.random.Generator) -
 
 
 def test_a_plan_checks_its_rule_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    checked, check = [], rules.check
-    monkeypatch.setattr(rules, "check", lambda rule, setting: (checked.append(rule), check(rule, setting)))
+    checked, check = list[rules.Rule](), rules.check
+
+    def counted(rule: rules.Rule, setting: rules.Setting) -> None:
+        checked.append(rule)
+        check(rule, setting)
+
+    monkeypatch.setattr(rules, "check", counted)
     pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=1.0, bid_range=(0.0, 1.0625)), owners=50, half_width=0.2)
     assert len(checked) == 1
 

@@ -179,7 +179,7 @@ def test_a_batch_of_sides_or_buckets_draws_what_each_owner_alone_would() -> None
     buckets, _ = ask_buckets(seeds, 4, codes, q, size, Column(drawn))
     for i in range(n):
         one = slice(i, i + 1)
-        alone = [Side(domain, int(thresholds[i])), Bucket(domain, 4, int(seeds[i]))]
+        alone: list[Asking] = [Side(domain, int(thresholds[i])), Bucket(domain, 4, int(seeds[i]))]
         found = [int(ask(question, codes[one], q[one], Column(drawn[:, one]))[0][0]) for question in alone]
         assert found == [sides[i], buckets[i]]
 

@@ -117,8 +117,15 @@ def test_the_properties_above_meet_every_query_rule_and_prior_there_is() -> None
     assert set(priors_on(0.0, 1.0)) == set(PRIORS)
 
 
+# Numbers and columns as numpy users pass them, which no annotation admits and every entry takes.
+single: Any = np.float32
+whole: Any = np.int64
+LETTERS: Any = np.array(["a", "b"])
+
+
 def terms_of(**changes: Any) -> Any:
-    return pdqs.Terms(**{"query": pdqs.Count(), "budget": 5.0} | changes)
+    given: dict[str, Any] = {"query": pdqs.Count(), "budget": 5.0} | changes
+    return pdqs.Terms(**given)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +135,8 @@ def terms_of(**changes: Any) -> Any:
         ({"epsilon_max": np.float32(1.5)}, {"epsilon_max": np.float32(2.5)}),
         ({"scale": np.float32(0.25)}, {"scale": np.float32(0.5)}),
         ({"bid_range": (0, np.float32(1))}, {"bid_range": (0, np.float32(2))}),
-        ({"rule": rules.Exponential(np.float32(1.5))}, {"rule": rules.Exponential(np.float32(2.5))}),
-        ({"prior": priors.Uniform(0, np.int64(1))}, {"prior": priors.Uniform(0, np.int64(2))}),
+        ({"rule": rules.Exponential(single(1.5))}, {"rule": rules.Exponential(single(2.5))}),
+        ({"prior": priors.Uniform(0, whole(1))}, {"prior": priors.Uniform(0, whole(2))}),
     ],
 )
 def test_other_numbers_of_any_type_give_another_hash(one: Any, other: Any) -> None:
@@ -152,14 +159,14 @@ AGES = pdqs.Domain.grid(0, 9, 1)
         ({"scale": 2}, {"scale": 2.0}),
         ({"rule": rules.Exponential(2)}, {"rule": rules.Exponential(2.0)}),
         ({"prior": priors.Uniform(0, 1)}, {"prior": priors.Uniform(0.0, 1.0)}),
-        ({"query": pdqs.Median(pdqs.Domain.grid(0.0, 9.0, np.int64(1)))}, {"query": pdqs.Median(AGES)}),
-        ({"query": pdqs.Quantile(AGES, np.float32(0.5))}, {"query": pdqs.Quantile(AGES, 0.5)}),
+        ({"query": pdqs.Median(pdqs.Domain.grid(0.0, 9.0, whole(1)))}, {"query": pdqs.Median(AGES)}),
+        ({"query": pdqs.Quantile(AGES, single(0.5))}, {"query": pdqs.Quantile(AGES, 0.5)}),
         (
             {"query": pdqs.Histogram(pdqs.Domain.categories([1, 0]))},
             {"query": pdqs.Histogram(pdqs.Domain.categories([np.float64(1), False]))},
         ),
         (
-            {"query": pdqs.Histogram(pdqs.Domain.categories(np.array(["a", "b"])))},
+            {"query": pdqs.Histogram(pdqs.Domain.categories(LETTERS))},
             {"query": pdqs.Histogram(pdqs.Domain.categories(["a", "b"]))},
         ),
     ],

@@ -29,8 +29,8 @@ def test_on_report_pays_everyone_who_reported_what_was_offered(rng: np.random.Ge
 def test_on_report_a_payment_says_nothing_of_the_coin(rng: np.random.Generator) -> None:
     terms = pdqs.presets.sound(query=pdqs.Count(), budget=90.0)
     offers = pdqs.clear(rng.random(300), terms)
-    two = [pdqs.settle(offers, pdqs.randomise(np.ones(300), offers, rng), terms).micros for _ in range(2)]
-    assert np.array_equal(*two)
+    one, two = (pdqs.settle(offers, pdqs.randomise(np.ones(300), offers, rng), terms).micros for _ in range(2))
+    assert np.array_equal(one, two)
 
 
 def test_on_selection_pays_the_chosen_p_over_q_and_the_offer_on_average(rng: np.random.Generator) -> None:

@@ -15,7 +15,7 @@ from pdqs.model.arrays import Floats
 from pdqs.model.errors import RuleError, TermsError
 from pdqs.model.question import Question
 
-GOOD = {"query": pdqs.Count(), "budget": 1.0}
+GOOD: dict[str, Any] = {"query": pdqs.Count(), "budget": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_question_is_kept_apart_from_the_query() -> None:
 def test_the_same_terms_have_the_same_hash_and_any_change_another() -> None:
     terms = pdqs.Terms(**GOOD, rule="optimal")
     assert terms.hash == pdqs.Terms(**GOOD, rule="optimal").hash
-    changes = [
+    changes: list[dict[str, Any]] = [
         {"budget": 1.5},
         {"bid_range": (0.0, 2.0)},
         {"rule": "linear"},

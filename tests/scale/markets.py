@@ -27,7 +27,7 @@ def market(n: int, rng: np.random.Generator, *, ties: bool = False) -> pa.Table:
 
 def terms_for(n: int, **changes: Any) -> pdqs.Terms:
     """A round in which about a third of the owners are bought."""
-    given = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
+    given: dict[str, Any] = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
     return pdqs.presets.sound(**(given | changes))
 
 
@@ -46,7 +46,7 @@ def save(table: pa.Table, folder: Path, *, groups: Sequence[Sequence[int]]) -> P
 
 def lottery_for(n: int, **changes: Any) -> pdqs.Terms:
     """A round by the default terms: a lottery, an unbiased answer."""
-    given = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
+    given: dict[str, Any] = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
     return pdqs.Terms(**(given | changes))
 
 

@@ -35,7 +35,12 @@ def test_the_file_is_synced_before_it_takes_its_name_and_the_folder_after(
     path, steps = tmp_path / "out.csv", list[str]()
     monkeypatch.setattr(os, "fsync", lambda file: steps.append(Path(os.readlink(f"/proc/self/fd/{file}")).name))
     replace = os.replace
-    monkeypatch.setattr(os, "replace", lambda old, new: (steps.append("replaced"), replace(old, new)))
+
+    def noted(old: Path, new: Path) -> None:
+        steps.append("replaced")
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", noted)
     with replacing(path) as passing:
         passing.write_text("whole", encoding="utf-8")
     assert steps == [passing.name, "replaced", tmp_path.name]

@@ -192,7 +192,7 @@ def test_every_page_fits_a_phone_and_has_landmarks_labels_and_nothing_inline(
         "owner": ["/owner", f"/owner/rounds/{played['round']}", "/owner/privacy", "/owner/earnings"],
         "operator": ["/operator", f"/operator/rounds/{played['round']}", "/operator/ledger", "/operator/people"],
     }
-    people = {user.role: user for user in reads.users_page(site.market, site.operator).items}
+    people = {str(user.role): user for user in reads.users_page(site.market, site.operator).items}
     for (role, paths), scheme in zip(pages.items(), ("light", "dark", "light"), strict=True):
         phone = Visitor(browser, site, color_scheme=scheme, **PHONE)
         phone.go("/")
