@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,docs,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills browser device clean
+.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills browser device figures clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -102,6 +102,13 @@ questions: $(VENV)/.all ## what smaller questions gain, and the coverage of stag
 
 kills: $(VENV)/.all ## a hundred kill -9 of clearing and of settling, on each database
 	$(BIN)/python tests/market/killing.py --kills 100
+
+# The pictures of pages are what the browser tests keep under artifacts/; without a browser the others are drawn alone.
+figures: $(VENV)/.all browser ## every picture of the documentation, into docs/images
+	$(BIN)/python benchmarks/figures.py --out docs/images
+	@if command -v chromium >/dev/null; then $(BIN)/pytest tests/market/pages/test_full_round.py tests/market/pages/test_answer_page.py \
+	  && for name in docs/images/market-*.png; do cp artifacts/$$(basename $$name) $$name; done; \
+	else echo "no chromium: the pictures of pages were left as they are"; fi
 
 device: $(VENV)/.light ## the owner's browser device as files to host anywhere, with a manifest of their SHA-256
 	$(PIP) -e '.[owner]'

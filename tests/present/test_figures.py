@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from itertools import combinations
@@ -121,7 +122,17 @@ def test_kept_and_broken_promises_differ_in_colour_and_in_mark_and_no_two_lines_
     lines: list[Any] = list(figure.axes[1].lines)  # matplotlib tells the dashes of a line in a private place only
     looks = [(line.get_color(), line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines]
     assert len(set(looks)) == len(looks) == 3
-    assert {(colour, mark) for colour, mark, _ in looks} == {(figures.BLUE, "o"), (figures.ORANGE, "s")}
+    assert {(colour, mark) for colour, mark, _ in looks} == {
+        (figures.BLUE, "o"),
+        (figures.ORANGE, "s"),
+        (figures.ORANGE, "^"),
+    }, "not by dashes alone"
+
+
+def test_no_more_than_four_curves_are_drawn() -> None:
+    shown = [dataclasses.replace(strip, drawn=True) for strip in strips(list("abcdef"), 1.0)]
+    figure = figures.demo_figure(shown, title="t", truth=0.5, unit="u")
+    assert [text.get_text() for text in figure.axes[1].texts] == list("abcd")
 
 
 @pytest.mark.parametrize(("kind", "magic"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])

@@ -41,7 +41,7 @@ def test_terms_show_what_a_round_promises() -> None:
     terms = pdqs.Terms(query=pdqs.Count(), budget=1500, prior=pdqs.priors.Uniform())
     lines = repr(terms).splitlines()
     assert lines[0] == "Terms: count for 1,500"
-    assert lines[3].split() == ["rule", "lottery"]
+    assert ["rule", "lottery"] in [line.split() for line in lines]
     assert lines[-1].split(maxsplit=1) == ["prior", "Uniform(low=0.0, high=1.0)"]
     assert "<table>" in terms._repr_html_()
     assert "prior" not in repr(pdqs.Terms(query=pdqs.Count(), budget=1500))

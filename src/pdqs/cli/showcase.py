@@ -108,9 +108,9 @@ class Showing:
 def question_of(population: Population, kind: str) -> tuple[Query, Values, float, str]:
     """A query on a population, the owners' values, the truth, and what it is in words."""
     if kind == QueryKind.COUNT:
-        words = f"How many of {population.owners:,} owners: {population.count_predicate}?"
+        words = f"How many of {population.owners:,} owners {population.count_in_words}?"
         return Count(words), population.count_values(), float(population.count_ones), words
-    words = f"Median of {population.owners:,} owners: {population.median_column} ({population.median_unit})"
+    words = f"Median {population.median_in_words} of {population.owners:,} owners, in {population.median_unit}"
     return Median(population.median_domain, words), population.median_values(), population.median_truth, words
 
 

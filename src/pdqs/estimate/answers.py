@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from pdqs.estimate.by_price import PriceBand, bands_by_price
 from pdqs.estimate.chances import sampled
 from pdqs.estimate.count import read_count
-from pdqs.estimate.dishonest import checked_share
+from pdqs.estimate.dishonest import USUAL_CHEATS, checked_share
 from pdqs.estimate.evidence import Evidence, gathered, of_tally
 from pdqs.estimate.histogram import read_histogram
 from pdqs.estimate.level import z_of
 from pdqs.estimate.mean import read_mean
 from pdqs.estimate.quantile import read_quantile
-from pdqs.estimate.readings import Reading, Widening
+from pdqs.estimate.readings import Cdf, Cumulative, Reading, Widening
 from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_of, statistic_of, warnings_of
 from pdqs.estimate.tallies import Tally
 from pdqs.model.arrays import Figure
@@ -25,15 +25,15 @@ from pdqs.model.errors import EstimateError
 from pdqs.model.names import EstimatorName, QueryKind
 from pdqs.model.query import Query
 from pdqs.present.frames import plain
-from pdqs.present.text import Shown
+from pdqs.present.text import Shown, in_digits
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.belonging import refuse_strangers
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 from pdqs.rounds.terms import Terms
 
-USUAL_CHEATS = 0.05
-"""The share of dishonest owners that an answer shows itself against, unless told otherwise."""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawn
 
 
 @final
@@ -104,13 +104,29 @@ class Answer(Shown):
             shown["labels"] = self.query.question.domain.decode(np.arange(self.value.size))
         return {name: plain(held) for name, held in shown.items()}
 
+    def cdf(self) -> Cdf | None:
+        """The cumulative shares that a quantile was read off; None for other queries, and without an answer."""
+        return self.widening.cdf() if isinstance(self.widening, Cumulative) else None
+
+    def figure(self) -> Drawn:
+        """The answer as a picture: a matplotlib figure, with both intervals, on the scale of the population or domain.
+
+        >>> import pdqs
+        >>> terms, rng = pdqs.Terms(query=pdqs.Count("Have you been ill?"), budget=60.0), np.random.default_rng(7)
+        >>> found = pdqs.trade(rng.random(200) < 0.3, rng.random(200), terms, rng).answer
+        >>> found.figure().savefig("ill.png")  # doctest: +SKIP
+        """
+        from pdqs.present.answer_figures import answer_figure
+
+        return answer_figure(self)
+
     def title(self) -> str:
         kind = self.query.kind.capitalize()
         if self.value is None:
             return f"{kind}: no answer"
         if isinstance(self.value, np.ndarray):
             return f"{kind} over {self.value.size} values"
-        return f"{kind}: {self.value:,.6g}"
+        return f"{kind}: {in_digits(self.value)}"
 
     def rows(self) -> list[tuple[str, str]]:
         told = self._cells() if isinstance(self.value, np.ndarray) else self._ends()
@@ -122,9 +138,9 @@ class Answer(Shown):
             return []
         (low, high), (least, most) = self.interval, self.interval_if_dishonest()
         return [
-            (f"{self.level:.4g} interval", f"{low:,.6g} to {high:,.6g}"),
-            (f"if {USUAL_CHEATS:.0%} cheat", f"{least:,.6g} to {most:,.6g}"),
-            ("before clipping", f"{self.raw:,.6g}"),
+            (f"{self.level:.4g} interval", f"{in_digits(low)} to {in_digits(high)}"),
+            (f"if {USUAL_CHEATS:.0%} cheat", f"{in_digits(least)} to {in_digits(most)}"),
+            ("before clipping", in_digits(self.raw)),
         ]
 
     def _cells(self) -> list[tuple[str, str]]:

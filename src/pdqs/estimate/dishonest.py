@@ -12,6 +12,9 @@ import numpy as np
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import EstimateError
 
+USUAL_CHEATS = 0.05
+"""The share of dishonest owners that an answer shows itself against, unless told otherwise."""
+
 
 def reach_of_shares(q: float, x: Floats) -> Floats:
     """a for shares whose uniform reports say 1 with chance x (a functional's centre), at the least q heard.

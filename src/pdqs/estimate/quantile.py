@@ -17,7 +17,7 @@ from pdqs.estimate.functionals import CumulativeShares
 from pdqs.estimate.guarded import guarded_quantile
 from pdqs.estimate.level import z_of
 from pdqs.estimate.quantiles import CodeInterval
-from pdqs.estimate.readings import Estimated, Reading, estimated_shares
+from pdqs.estimate.readings import Cdf, Estimated, Reading, estimated_shares
 from pdqs.model.arrays import Floats
 from pdqs.model.names import EstimatorName
 from pdqs.model.query import Median, Quantile
@@ -66,6 +66,17 @@ class MovedQuantile:
         numbers = self.terms.domain.numbers
         found = _codes(self.evidence, self.terms, self.level, self.shares, checked_share(share))
         return np.array([numbers[found.low], numbers[found.high]])
+
+    def cdf(self) -> Cdf:
+        """The cumulative shares, made monotone as they were to be inverted."""
+        rising = _codes(self.evidence, self.terms, self.level, self.shares, 0.0).shares
+        return Cdf(
+            numbers=self.terms.domain.numbers,
+            share=rising,
+            low=np.minimum(np.clip(self.shares.low, 0.0, 1.0), rising),
+            high=np.maximum(np.clip(self.shares.high, 0.0, 1.0), rising),
+            p=rank_of(self.terms),
+        )
 
 
 def _codes(evidence: Evidence, terms: Terms, level: float, shares: Estimated, dishonest: float) -> CodeInterval:

@@ -7,7 +7,7 @@ each file of a query says what it makes of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -38,6 +38,29 @@ class Estimated:
     high: Floats
     standard_error: Floats
     reach: Floats
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cdf:
+    """The cumulative shares that a quantile was read off: at each of ``numbers``, with an interval of its own.
+
+    ``windows`` are the intervals that the quantile was known to lie in after each stage, where there were stages.
+    """
+
+    numbers: Floats
+    share: Floats
+    low: Floats
+    high: Floats
+    p: float
+    windows: tuple[tuple[float, float], ...] = ()
+
+
+@runtime_checkable
+class Cumulative(Protocol):
+    """A reading that can show the cumulative shares it stands on."""
+
+    def cdf(self) -> Cdf: ...
 
 
 class Widening(Protocol):

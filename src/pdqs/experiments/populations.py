@@ -40,9 +40,11 @@ class Population:
     owners: int
     count_ones: int
     count_predicate: str
+    count_in_words: str
     alternative_counts: dict[str, int] = field(hash=False)
     median_domain: Domain
     median_column: str
+    median_in_words: str
     median_unit: str
     median_truth: float
     histogram: tuple[int, ...]
@@ -96,9 +98,11 @@ def load(name: str) -> Population:
         owners=found["owners"],
         count_ones=count["ones"],
         count_predicate=count["predicate"],
-        alternative_counts={key: ones for key, ones in count.items() if key not in ("ones", "predicate")},
+        count_in_words=count["in_words"],
+        alternative_counts={key: ones for key, ones in count.items() if isinstance(ones, int) and key != "ones"},
         median_domain=Domain.grid(**median["domain"]),
         median_column=median["column"],
+        median_in_words=median["in_words"],
         median_unit=median["unit"],
         median_truth=float(median["truth"]),
         histogram=tuple(median["histogram"]),

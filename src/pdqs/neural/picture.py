@@ -9,7 +9,8 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import MissingExtraError
-from pdqs.present.figures import BLACK, BLUE, GREEN, GREY, ORANGE
+from pdqs.present.drawing import BLACK, BLUE, GREEN, GREY, ORANGE
+from pdqs.present.text import in_digits
 from pdqs.rounds.offers import Offers
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def _draw_curves(axes: Axes, offers: Mapping[str, Offers]) -> None:
     axes.set(xlim=(low, high), ylim=(-0.06, 1.25), xlabel="bid", ylabel="chance of truth q")
     axes.set_yticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     budget = any_offers.budget_micros / 1e6
-    axes.set_title(f"Curves for a budget of {budget:,.4g}, {len(any_offers):,} owners", loc="left", fontsize=11)
+    axes.set_title(
+        f"Curves for a budget of {in_digits(budget, 4)}, {len(any_offers):,} owners", loc="left", fontsize=11
+    )
 
 
 def _draw_trace(axes: Axes, trace: Mapping[str, Floats]) -> None:
@@ -71,6 +74,6 @@ def _draw_trace(axes: Axes, trace: Mapping[str, Floats]) -> None:
         finite = np.where(np.isfinite(values), values, 0.0)
         size = float(np.abs(finite).max())
         lowest = -1.0 if finite.min() < 0 else lowest
-        axes.plot(finite / (size or 1.0), color=colour, linewidth=1.4, label=f"{name} (1 = {size:,.4g})")
+        axes.plot(finite / (size or 1.0), color=colour, linewidth=1.4, label=f"{name} (1 = {in_digits(size, 4)})")
     axes.set(xlabel="step", ylabel="relative to its largest size", ylim=(lowest - 0.08, 1.5))
     axes.set_title("Training", loc="left", fontsize=11)

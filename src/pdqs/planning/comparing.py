@@ -15,7 +15,7 @@ from pdqs.model.checks import made, shown, whole
 from pdqs.model.errors import InputError, TermsError
 from pdqs.model.query import Count, Histogram, Median, Quantile, Query
 from pdqs.present.frames import Cells, Framed
-from pdqs.present.text import Shown, table
+from pdqs.present.text import Shown, in_digits, table
 from pdqs.rounds.terms import Terms
 from pdqs.trade import trade
 
@@ -90,7 +90,7 @@ class Comparison(Shown, Framed):
         return table(self.HEAD, self.cells())
 
     def title(self) -> str:
-        truth = "" if isinstance(self.truth, np.ndarray) else f", the truth is {self.truth:,.6g}"
+        truth = "" if isinstance(self.truth, np.ndarray) else f", the truth is {in_digits(self.truth)}"
         kind = self.query.kind.capitalize()
         return f"{kind} of {self.owners:,} owners, {self.rounds:,} rounds a mechanism{truth}"
 
@@ -213,4 +213,4 @@ def _ends(found: Answer) -> Floats:
 
 
 def _figure(amount: float) -> str:
-    return NO_ANSWER if np.isnan(amount) else f"{amount:,.4g}" if amount < 1e4 else f"{amount:,.0f}"
+    return NO_ANSWER if np.isnan(amount) else in_digits(amount, 4)

@@ -1,100 +1,41 @@
-"""Pictures: what a plan, a set of offers and a demonstration look like.
-
-matplotlib is imported when a picture is asked for, and only its object-oriented part: no global state, no display.
-Colours are Okabe and Ito's, told apart by colour-blind readers too; shape and position say the same again.
-"""
+"""Pictures: what a plan, a set of offers, a round and a demonstration look like."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from pdqs.model.arrays import Floats
-from pdqs.model.errors import MissingExtraError, PlanError
+from pdqs.model.errors import PlanError
 from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.present.answer_figures import draw_answer, height_of
+from pdqs.present.drawing import BLACK, BLUE, GREY, KINDS, ORANGE, blank, page, save, styled
+from pdqs.present.text import in_digits
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
-from pdqs.tables.atomic import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pdqs.planning.forecasts import PlanCurve
+    from pdqs.trade import Trade
 
-__all__ = ["KINDS", "Strip", "demo_figure", "offers_figure", "plan_figure", "save"]
-
-KINDS = (".png", ".svg", ".pdf")
-
-BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#8C8C8C", "#222222"
-
-_STYLE: dict[Any, Any] = {
-    "font.size": 11.0,
-    "axes.titlesize": 12.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.8,
-    "legend.frameon": False,
-    "svg.hashsalt": "pdqs",
-}
+__all__ = ["KINDS", "Strip", "demo_figure", "offers_figure", "plan_figure", "save", "trade_figure"]
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, SVG or PDF by the ending of its name, whole or not at all."""
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150)
-
-
-P = ParamSpec("P")
-
-
-def _styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draw in the style above, which matplotlib reads as each piece is made."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        try:
-            import matplotlib
-        except ImportError:
-            raise MissingExtraError("a picture needs matplotlib, the extra 'cli': pip install 'pdqs[cli]'") from None
-        with matplotlib.rc_context(_STYLE):
-            return draw(*args, **kwargs)
-
-    return drawn
-
-
-def _blank(width: float, height: float, columns: int = 1, **more: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with a row of axes, and a canvas that needs no display."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    inches = 0.12  # of air around and between
-    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=inches, h_pad=inches))
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(1, columns, squeeze=False, **more)
-    return figure, list(axes[0])
-
-
-@_styled
+@styled
 def plan_figure(curve: PlanCurve) -> Figure:
     """Half-width against budget, both on logarithmic scales, the planned point marked."""
     plan = curve.plan
     known = np.isfinite(curve.half_widths) & (curve.budgets > 0)
     if not known.any():
         raise PlanError(f"a budget of {plan.budget:g} buys nothing: there is no curve to draw")
-    figure, (axes,) = _blank(7.5, 4.8)
+    figure, (axes,) = blank(7.5, 4.8)
     unit, factor = plan.unit, plan.unit.factor
     widths = factor * curve.half_widths[known]
     axes.plot(curve.budgets[known], widths, color=BLUE, linewidth=2.2, marker="o", markersize=4)
@@ -103,7 +44,7 @@ def plan_figure(curve: PlanCurve) -> Figure:
     if math.isfinite(plan.half_width):
         axes.plot([plan.budget], [factor * plan.half_width], color=ORANGE, marker="D", markersize=10, linestyle="none")
         axes.annotate(
-            f"{plan.budget:,.4g} buys {unit.shown(plan.half_width)}",
+            f"{in_digits(plan.budget, 4)} buys {unit.shown(plan.half_width)}",
             (plan.budget, factor * plan.half_width),
             xytext=(12, 12),
             textcoords="offset points",
@@ -128,32 +69,88 @@ def _plain_numbers(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-@_styled
+@styled
 def offers_figure(offers: Offers, terms: Terms) -> Figure:
-    """Every offer by its bid: the chance of truth on the left, the payment on the right."""
-    figure, (truth, money) = _blank(10.0, 4.4, 2)
-    bought = offers.q > 0
-    size = 14 if len(offers) <= 2000 else 4
-    for axes, heights in ((truth, offers.q), (money, offers.payment_micros / MICROS_PER_UNIT)):
-        axes.scatter(offers.bids[bought], heights[bought], s=size, color=BLUE, label=f"{offers.bought:,} bought")
-        axes.scatter(
-            offers.bids[~bought],
-            heights[~bought],
-            s=size,
-            color=GREY,
-            marker="x",
-            label=f"{len(offers) - offers.bought:,} not bought",
-        )
-        axes.set_xlim(*terms.bid_range)
+    """Every offer by its bid: what is asked on the left, what is paid on the right."""
+    figure, (asked, money) = blank(10.0, 4.4, 2)
+    _draw_offers(asked, money, offers, terms)
+    return figure
+
+
+@styled
+def trade_figure(done: Trade) -> Figure:
+    """A whole round: its answer above, the offers that it was bought with below."""
+    above = height_of(done.answer)
+    figure = page(10.0, above + 4.2)
+    rows = figure.add_gridspec(2, 2, height_ratios=(above, 4.2))
+    draw_answer(figure.add_subplot(rows[0, :]), done.answer)
+    asked, money = (figure.add_subplot(rows[1, column]) for column in (0, 1))
+    _draw_offers(asked, money, done.offers, done.terms)
+    return figure
+
+
+def _draw_offers(asked: Axes, money: Axes, offers: Offers, terms: Terms) -> None:
+    """Two panels over the bids that there are: the chance that counts, and the payment."""
+    paid = offers.payment_micros / MICROS_PER_UNIT
+    if offers.by_lottery:
+        _draw_chances(asked, offers)
+    else:
+        _draw_marks(asked, offers, offers.q)
+        asked.set_ylabel("q, the chance that the report is true")
+        asked.legend(loc="upper right", markerscale=2)
+    _draw_marks(money, offers, paid)
+    for axes in (asked, money):
+        axes.set_xlim(*_span_of(offers.bids))
         axes.set_xlabel("bid (money for a unit of epsilon)")
-    truth.set_ylim(-0.03, 1.03)
-    truth.set_ylabel("q, the chance that the report is true")
-    truth.set_title(f"What is asked: rule {terms.rule_name}")
-    truth.legend(loc="upper right", markerscale=2)
+        axes.xaxis.set_major_formatter("{x:,.10g}")
+    asked.set_ylim(-0.03, 1.03)
+    asked.set_title(f"Who is asked: rule {terms.rule_name}")
     money.set_ylim(bottom=-0.03 * max(float(money.get_ylim()[1]), 1e-9))
     money.set_ylabel("payment (units of money)")
-    money.set_title(f"What is paid: {offers.spent:,.4g} of {offers.budget_micros / MICROS_PER_UNIT:,.4g}")
-    return figure
+    money.yaxis.set_major_formatter("{x:,.10g}")
+    money.set_title(f"What is paid: {offers.spent:,.2f} of {offers.budget_micros / MICROS_PER_UNIT:,.2f}")
+
+
+def _draw_chances(axes: Axes, offers: Offers) -> None:
+    """The chance of being asked, falling with the bid; those who were and were not, on top and at the bottom."""
+    order = np.argsort(offers.bids, kind="stable")
+    axes.plot(
+        offers.bids[order],
+        offers.chance[order],
+        color=BLUE,
+        linewidth=2.0,
+        label=f"chance of being asked (q = {offers.q.max():.2f})",
+    )
+    marks: dict[str, Any] = {"alpha": 0.35, "linestyle": "none", "markersize": 9, "marker": "|"}
+    asked = offers.asked
+    axes.plot(
+        offers.bids[asked], np.full(int(asked.sum()), 0.97), color=BLUE, label=f"{offers.bought:,} asked", **marks
+    )
+    axes.plot(
+        offers.bids[~asked],
+        np.zeros(int((~asked).sum())),
+        color=GREY,
+        label=f"{int((~asked).sum()):,} not asked",
+        **marks,
+    )
+    axes.set_ylabel("chance of being asked")
+    axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))
+
+
+def _draw_marks(axes: Axes, offers: Offers, heights: Floats) -> None:
+    """A mark an owner: bought a blue dot, not bought a grey cross."""
+    bought = offers.q > 0
+    size = 14 if len(offers) <= 2000 else 4
+    for those, colour, mark, word in ((bought, BLUE, "o", "bought"), (~bought, GREY, "x", "not bought")):
+        label = f"{int(those.sum()):,} {word}"
+        axes.scatter(offers.bids[those], heights[those], s=size, color=colour, marker=mark, label=label)
+
+
+def _span_of(bids: Floats) -> tuple[float, float]:
+    """An axis that fits the bids, whatever they might have been, with a little air."""
+    low, high = float(bids.min()), float(bids.max())
+    air = 0.03 * (high - low) or 0.05 * max(abs(high), 1.0)
+    return low - air, high + air
 
 
 @final
@@ -182,19 +179,19 @@ class Strip:
         return (ORANGE, "s") if self.broken else (BLUE, "o")
 
 
-@_styled
+@styled
 def demo_figure(strips: Sequence[Strip], *, title: str, truth: float, unit: str) -> Figure:
     """Answers against the truth on the left, whom some of the mechanisms hear on the right."""
-    figure, (answers, curves) = _blank(12.5, 5.6, 2, gridspec_kw={"width_ratios": (1.55, 1.0)})
+    figure, (answers, curves) = blank(12.5, 5.6, 2, gridspec_kw={"width_ratios": (1.55, 1.0)})
     figure.suptitle(title, x=0.01, ha="left", weight="bold", size=13)
     _draw_answers(answers, strips, truth, unit)
-    _draw_heard(curves, [strip for strip in strips if strip.drawn])
+    _draw_heard(curves, [strip for strip in strips if strip.drawn][:MOST_CURVES])
     return figure
 
 
 def _draw_answers(axes: Axes, strips: Sequence[Strip], truth: float, unit: str) -> None:
     """A row for each mechanism, the first on top; beside it how often it was right and what it broke."""
-    axes.axvline(truth, color=BLACK, linewidth=1.6, linestyle="--", label=f"truth: {truth:,.6g}")
+    axes.axvline(truth, color=BLACK, linewidth=1.6, linestyle="--", label=f"truth: {in_digits(truth)}")
     for row, strip in enumerate(reversed(strips)):
         colour, mark = strip.look
         axes.plot(strip.interval, [row, row], color=colour, linewidth=2.4)
@@ -226,19 +223,20 @@ def _draw_answers(axes: Axes, strips: Sequence[Strip], truth: float, unit: str) 
     axes.legend(loc="upper center", bbox_to_anchor=(0.42, -0.16), ncols=2)
 
 
+MOST_CURVES = 4
 _DASHES: tuple[object, ...] = ((0, (1, 1.2)), "--", "-", "-.")
+_KEPT_MARKS, _BROKEN_MARKS = "oDPX", "s^v<"
 
 
 def _draw_heard(axes: Axes, strips: Sequence[Strip]) -> None:
     """The chance to be heard by bid, a line each with its name on it, named in the order of the rows."""
+    marks = {False: iter(_KEPT_MARKS), True: iter(_BROKEN_MARKS)}
     for strip, dashes in zip(strips, _DASHES, strict=False):
         order = np.argsort(strip.bids, kind="stable")
         bids, heard = strip.bids[order], strip.heard[order]
-        colour, mark = strip.look
         every = max(1, bids.size // 9)
-        axes.plot(
-            bids, heard, color=colour, linestyle=dashes, linewidth=2.0, marker=mark, markevery=every, markersize=5
-        )
+        look: dict[str, Any] = {"color": strip.look[0], "linestyle": dashes, "marker": next(marks[bool(strip.broken)])}
+        axes.plot(bids, heard, linewidth=2.0, markevery=every, markersize=6, **look)
     axes.set_xlim(0.0, 1.02)
     axes.set_ylim(-0.03, 1.08)
     _name_lines(axes, strips)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from html import escape
@@ -35,6 +36,19 @@ class Shown:
         )
         notes = "".join(f"<p>&#9888; {escape(note)}</p>" for note in self.notes())
         return f"<div><strong>{escape(self.title())}</strong><table>{cells}</table>{notes}</div>"
+
+
+def in_digits(amount: float, digits: int = 6) -> str:
+    """A number in so many digits, all of those before the point, thousands apart, and never as a power of ten.
+
+    >>> in_digits(1309444.4), in_digits(13094.4, 4), in_digits(23.456789), in_digits(0.00001234, 3), in_digits(120.0)
+    ('1,309,444', '13,094', '23.4568', '0.0000123', '120')
+    """
+    if not math.isfinite(amount) or amount == 0:
+        return f"{amount:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(amount))))
+    shown = f"{amount:,.{decimals}f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

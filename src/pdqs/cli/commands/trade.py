@@ -53,7 +53,7 @@ def run(
     with table.naming():
         done = pdqs.trade(values, table.columns["bid"], terms, np.random.default_rng(seed), level=way.level)
     made = round_files.trade_columns([str(owner) for owner in table.columns["owner"]], done)
-    save(out=out, table=made, picture=way.picture, draw=lambda: figures.offers_figure(done.offers, terms))
+    save(out=out, table=made, picture=way.picture, draw=lambda: figures.trade_figure(done))
 
     to.show(done)
     to.say(f"  seed {seed}")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from pdqs.present.svg import Svg, element, picture
+from pdqs.present.text import in_digits
 from pdqs.protocol.market_messages import ForecastPoint
 
 Scale = Callable[[float], float]
@@ -75,7 +76,8 @@ def interval(value: float, low: float, high: float, least: float, most: float) -
         _label(right, height - 8, _tick_text(most), "end"),
     ]
     text = (
-        f"{value:,.4g}, with an interval from {low:,.4g} to {high:,.4g}, on a scale from {least:,.4g} to {most:,.4g}."
+        f"{in_digits(value, 4)}, with an interval from {in_digits(low, 4)} to {in_digits(high, 4)},"
+        f" on a scale from {in_digits(least, 4)} to {in_digits(most, 4)}."
     )
     return _chart("interval", height, "The answer and its interval", text, body)
 
