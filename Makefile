@@ -38,7 +38,7 @@ docs: $(VENV)/.all ## the documentation as a site, into build/site
 EXTRAS ?= none cli owner market neural scale all
 newcomer: docs ## the wheel in a fresh environment for each extra, the tutorial's commands from the built page, bad input
 	rm -rf build/wheel && $(BIN)/python -m build --wheel --outdir build/wheel
-	$(BIN)/python tests/docs/newcomer.py --wheel build/wheel --page build/site/tutorial.html --extras $(EXTRAS)
+	PYTHONPATH=tests $(BIN)/python -m docs.newcomer --wheel build/wheel --page build/site/tutorial.html --extras $(EXTRAS)
 
 check: $(VENV)/.all ## style, types, the direction of imports and spelling
 	$(BIN)/ruff check .

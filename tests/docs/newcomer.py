@@ -4,7 +4,7 @@ In each environment every command is asked for its help; a command whose extra i
 Where the command line is installed, the tutorial's files are saved and its commands typed, copied out of the HTML; then
 come malformed inputs. Nothing may end in a traceback.
 
-Run it: make newcomer, or python tests/docs/newcomer.py --wheel build/wheel --page build/site/tutorial.html --extras cli
+Run it: make newcomer EXTRAS="cli owner"
 """
 
 from __future__ import annotations
@@ -22,12 +22,9 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT / "tests") not in sys.path:  # run as a script
-    sys.path.insert(0, str(ROOT / "tests"))
-
 from cli.test_malformed import FILES, REFUSED
-from docs.pages import Saved, Typed
+
+from .pages import ROOT, Saved, Typed
 
 WITH_COMMANDS = {"cli", "all"}
 """Extras that hold what the tutorial needs."""
@@ -103,7 +100,13 @@ class Place:
         kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
         environment = {**kept, "PATH": f"{self.python.parent}{os.pathsep}{os.environ['PATH']}", "MPLBACKEND": "Agg"}
         done = subprocess.run(
-            command, shell=True, cwd=self.folder / "desk", env=environment, capture_output=True, timeout=600, check=False
+            command,
+            shell=True,
+            cwd=self.folder / "desk",
+            env=environment,
+            capture_output=True,
+            timeout=600,
+            check=False,
         )
         return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
 

@@ -6,11 +6,13 @@ from .newcomer import steps_of
 from .pages import Saved, Typed
 
 BUILT = """
-<div class="literal-block-wrapper docutils container"><div class="code-block-caption"><span class="caption-text">a.py</span>
-<a class="headerlink" href="#id1">¶</a></div><div class="highlight-python notranslate"><div class="highlight"><pre><span></span>
+<div class="literal-block-wrapper docutils container">
+<div class="code-block-caption"><span class="caption-text">a.py</span><a class="headerlink" href="#id1">¶</a></div>
+<div class="highlight-python notranslate"><div class="highlight"><pre><span></span>
 <span class="kn">import</span> <span class="nn">csv</span>
 </pre></div></div></div>
-<div class="highlight-console notranslate"><div class="highlight"><pre><span></span><span class="gp">$ </span>pdqs<span> </span>plan
+<div class="highlight-console notranslate"><div class="highlight">
+<pre><span></span><span class="gp">$ </span>pdqs<span> </span>plan
 <span class="go">Plan</span>
 <span class="gp">$ </span>python<span> </span>a.py
 </pre></div></div>
