@@ -114,13 +114,15 @@ def measure(group: Group, part: int, wanted: list[tuple[str, float]], seed: int)
     """Fresh markets, one a round, to a row for each of the wanted cells of the group."""
     rng = np.random.default_rng([seed, zlib.crc32(group.name.encode()), part])
     open_: Cells = {cell: [] for cell in wanted}
-    start = time.process_time()
-    for _ in range(PART):
+    start, rows, done = time.process_time(), [], 0
+    while open_ and done < PART:
         played(group, market(group.pattern, group.owners, group.share, rng), open_, rng)
+        done += 1
+        if done in (SILENT, PART):
+            over = [cell for cell, given in open_.items() if done == PART or not given]
+            rows += [row_of(group, cell, open_.pop(cell), done) for cell in over]
     spent = round((time.process_time() - start) / len(wanted), 1)
-    return [
-        row_of(group, cell, given) | {"part": part, "seed": seed, "seconds": spent} for cell, given in open_.items()
-    ]
+    return [row | {"part": part, "seed": seed, "seconds": spent} for row in rows]
 
 
 def row_of(group: Group, cell: tuple[str, float], given: list[Outcome], rounds: int) -> Row:

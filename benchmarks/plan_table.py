@@ -3,10 +3,10 @@
     python benchmarks/plan_table.py --out docs/results/planning [--seconds 600]
 
 Cells come in a shuffled order, so that a stopped run is a fair sample; a cell that stands in table.jsonl is not run
-again. Bids are uniform; values are spread evenly over the domain; owners are asked for whole values. ``seen`` is over
-the rounds with an answer: 12 of them, then more until its Monte Carlo error (``error``, over seen) is 1 % or 200 rounds
-were played (40 from 5,000 owners on). A cell is left out of the verdict where fewer than half of the rounds have an
-answer: the plan then says "no answer". What it prints is written beside it as table.txt.
+again. Bids are uniform; values are spread evenly over the domain, as the plan takes them to be; owners are asked for
+whole values. ``seen`` is over the rounds with an answer: 12 of them, then more until its Monte Carlo error (``error``,
+over seen) is 1 % or 200 rounds were played (40 from 5,000 owners on). A cell is left out of the verdict where fewer
+than half of the rounds have an answer: the plan then says "no answer". What it prints is written to table.txt.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def seen_widths(terms: pdqs.Terms, owners: int) -> tuple[list[float], int]:
     scale = owners if terms.query.kind in ("count", "histogram") else 1
     most = MOST_ROUNDS if owners < 5000 else MOST_ROUNDS // 5
     for played in range(1, most + 1):
-        values = terms.domain.decode(rng.integers(0, terms.domain_size, owners))
+        values = terms.domain.decode(rng.permutation(np.arange(owners) % terms.domain_size))
         answer = pdqs.trade(values, rng.random(owners), terms, rng).answer
         if answer.value is not None:
             ends = np.atleast_2d(answer.interval)

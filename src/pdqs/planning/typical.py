@@ -159,9 +159,10 @@ def _quantile_half_widths(evidence: Evidence, terms: Terms, shares: Floats, leve
     estimator = "weighted" if terms.estimator == EstimatorName.SHRUNK else terms.estimator
     found = estimated_shares(statistic, evidence, estimator, level)
     at = int(np.argmin(np.abs(truth[:-1] - p)))
-    # Reports as they are lean to the middle of the domain by 1 - q.
-    lean = evidence.tally.power(1) / evidence.tally.reports if estimator == EstimatorName.NAIVE else 1.0
-    wide = value_half_width(found, statistic.centre + lean * (truth - statistic.centre), terms.domain.numbers, p)
+    # Reports themselves lean to the middle of the domain, by 1 - q.
+    lean = evidence.tally.power(1) / evidence.tally.reports
+    said = statistic.centre + lean * (truth - statistic.centre)
+    wide = value_half_width(found, said if estimator == EstimatorName.NAIVE else truth, said, terms.domain.numbers, p)
     return float(found.high[at] - found.low[at]) / 2.0, wide, wide
 
 
