@@ -11,15 +11,27 @@ from hypothesis import strategies as st
 
 import pdqs
 from pdqs.clearing import summaries
-from pdqs.clearing.ladder import apply, calibrate, ladder_of, summarise
-from pdqs.clearing.summaries import BINS, bin_of
-from pdqs.model.arrays import Floats
+from pdqs.clearing.ladder import STRIDE, apply, calibrate, ladder_of, summarise
+from pdqs.clearing.summaries import BINS, EXACT, BidSummary, bin_of
+from pdqs.model.arrays import Floats, Words
 from pdqs.pricing.payment import curve
 from pdqs.pricing.rules import Rule
 
 
 def terms_of(budget: float, **more: Any) -> pdqs.Terms:
     return pdqs.presets.sound(query=pdqs.Count(), budget=budget, **more)
+
+
+def words_of(rng: np.random.Generator, n: int) -> Words:
+    return rng.integers(0, 2**32, n, dtype=np.uint32)
+
+
+def same(ours: BidSummary, theirs: BidSummary) -> bool:
+    """Whether two summaries are equal to the bit."""
+    counted = ours.cells is not None and theirs.cells is not None and np.array_equal(ours.cells, theirs.cells)
+    listed = ours.cells is None and theirs.cells is None
+    alike = np.array_equal(ours.bids, theirs.bids) and np.array_equal(ours.words, theirs.words)
+    return alike and (counted or listed)
 
 
 def rung_by_the_book(i: int, bids: np.ndarray, terms: pdqs.Terms) -> int:
@@ -49,35 +61,38 @@ def rung_by_the_book(i: int, bids: np.ndarray, terms: pdqs.Terms) -> int:
 def test_every_rung_is_the_one_of_the_definition(bids: Floats, budget: float, rule: Rule) -> None:
     terms = terms_of(budget, rule=rule)
     bids = np.array(bids)
-    calibration = calibrate(summarise(bids, 0.0, 1.0), terms)
+    calibration = calibrate(summarise(bids, np.zeros(bids.size, dtype=np.uint32), 0.0, 1.0), terms)
     rungs = calibration.rungs[calibration.segment_of(bids)]
     assert rungs.tolist() == [rung_by_the_book(i, bids, terms) for i in range(bids.size)]
 
 
 def test_asking_after_one_owner_gives_the_rung_she_has_in_the_whole_market(rng: np.random.Generator) -> None:
-    bids, terms = rng.random(60), terms_of(12.0)
-    counted = summarise(bids, 0.0, 1.0)
-    everyone = calibrate(counted, terms)
-    for bid in bids[:10]:
-        alone = calibrate(counted, terms, np.array([bid]))
-        assert alone.rungs[0] == everyone.rungs[everyone.segment_of(np.array([bid]))[0]]
+    bids, words, terms = rng.random(60), words_of(rng, 60), terms_of(12.0)
+    counted = summarise(bids, words, 0.0, 1.0)
+    everyone = calibrate(counted, terms).rung_of(bids, words)
+    for i in range(10):
+        alone = calibrate(counted, terms, bids[i : i + 1])
+        assert alone.rung_of(bids[i : i + 1], words[i : i + 1])[0] == everyone[i]
 
 
-@given(st.lists(st.floats(0.0, 1.0), max_size=40), st.lists(st.floats(0.0, 1.0), max_size=40))
+_OWNERS = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 2**32 - 1)), max_size=40)
+
+
+def summary_of(owners: list[tuple[float, int]]) -> BidSummary:
+    bids, words = [bid for bid, _ in owners], [word for _, word in owners]
+    return summarise(np.array(bids, dtype=np.float64), np.array(words, dtype=np.uint32), 0.0, 1.0)
+
+
+@given(_OWNERS, _OWNERS)
 def test_merging_summaries_is_summarising_together(ours: Any, theirs: Any) -> None:
-    merged = summarise(np.array(ours), 0.0, 1.0).merged(summarise(np.array(theirs), 0.0, 1.0))
-    together = summarise(np.array(ours + theirs), 0.0, 1.0)
-    assert merged.charged_bids.tolist() == together.charged_bids.tolist()
-    assert merged.counts.tolist() == together.counts.tolist()
+    assert same(summary_of(ours).merged(summary_of(theirs)), summary_of(ours + theirs))
 
 
-@pytest.mark.parametrize("cut", [1, 1000, BINS - 1, BINS, BINS + 1])
+@pytest.mark.parametrize("cut", [1, 1000, EXACT - 1, EXACT, EXACT + 1])
 def test_merging_across_the_change_of_summary_is_summarising_together(rng: np.random.Generator, cut: Any) -> None:
-    bids = rng.random(BINS + 500)
-    merged = summarise(bids[:cut], 0.0, 1.0).merged(summarise(bids[cut:], 0.0, 1.0))
-    together = summarise(bids, 0.0, 1.0)
-    assert np.array_equal(merged.charged_bids, together.charged_bids)
-    assert np.array_equal(merged.counts, together.counts)
+    bids, words = rng.random(EXACT + 500), words_of(rng, EXACT + 500)
+    merged = summarise(bids[:cut], words[:cut], 0.0, 1.0).merged(summarise(bids[cut:], words[cut:], 0.0, 1.0))
+    assert same(merged, summarise(bids, words, 0.0, 1.0))
 
 
 @given(
@@ -88,65 +103,66 @@ def test_merging_across_the_change_of_summary_is_summarising_together(rng: np.ra
 def test_a_bid_stands_at_the_last_edge_not_above_it(low: float, width: float, places: Any) -> None:
     high = low + width
     bids = np.clip(low + width * np.array(places), low, high)
-    edges = summaries._edges(low, high)
+    edges = summaries.edges_of(low, high)
     assert bin_of(bids, low, high).tolist() == (np.searchsorted(edges, bids, side="right") - 1).tolist()
 
 
 @pytest.mark.parametrize("rule", ["optimal", "robust", "linear", "exponential"])
 def test_histogram_clearing_charges_at_most_a_few_parts_in_the_number_of_bins_more(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, rule: Rule
+    rng: np.random.Generator, rule: Rule
 ) -> None:
-    bids = rng.random(BINS + 1)
+    bids = rng.random(EXACT + 1)
     terms = terms_of(0.3 * bids.size, rule=rule)
-    coarse = summarise(bids, 0.0, 1.0)
-    monkeypatch.setattr(summaries, "BINS", 2**20)
-    exact = summarise(bids, 0.0, 1.0)
-    scale = ladder_of(0.0, 1.0).scale(int(calibrate(exact, terms).rungs[0]))
-    priced = curve(terms.bound_rule, scale, terms.setting)
-
-    def charge(summary: Any) -> Any:
-        return float(np.dot(priced.payment(summary.charged_bids), summary.counts))
-
-    assert charge(exact) <= charge(coarse) <= charge(exact) * (1 + 8 / BINS)
+    edges = summaries.edges_of(0.0, 1.0)[bin_of(bids, 0.0, 1.0)]
+    words = words_of(rng, bids.size)
+    found = calibrate(summarise(bids, words, 0.0, 1.0), terms)
+    priced = curve(terms.bound_rule, found.ladder.scale(int(found.rungs[0])), terms.setting)
+    exact, coarse = (float(priced.payment(charged).sum()) for charged in (bids, edges))
+    assert exact <= coarse <= exact * (1 + 8 / BINS)
 
 
 @pytest.mark.parametrize("rule", ["optimal", "robust", "linear", "exponential"])
-def test_histogram_clearing_is_at_most_two_rungs_below_exact_clearing(
+def test_counted_clearing_buys_within_a_thousandth_of_exact_clearing(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, rule: Rule
 ) -> None:
-    bids = rng.random(BINS + 1)
+    bids, words = rng.random(EXACT + 1), words_of(rng, EXACT + 1)
     terms = terms_of(0.3 * bids.size, rule=rule)
-    coarse = calibrate(summarise(bids, 0.0, 1.0), terms)
-    monkeypatch.setattr(summaries, "BINS", 2**20)
-    exact = calibrate(summarise(bids, 0.0, 1.0), terms)
-    lost = exact.rungs[exact.segment_of(bids)] - coarse.rungs[coarse.segment_of(bids)]
-    assert lost.min() >= 0
-    assert lost.max() <= 2  # a rung is a ten-thousandth of the scale
+    coarse = pdqs.clear(bids, terms, draws=words)
+    monkeypatch.setattr(summaries, "EXACT", 2**20)
+    exact = pdqs.clear(bids, terms, draws=words)
+    assert 0.999 * exact.information <= coarse.information
+    assert 0.999 * exact.spent <= coarse.spent <= terms.budget
+
+
+def test_every_second_rung_of_a_ladder_is_a_rung_of_it() -> None:
+    fine, coarse = ladder_of(2.0, 3.0), ladder_of(2.0, 3.0, STRIDE)
+    for rung in (-7, 0, 11):
+        assert coarse.scale(rung) == pytest.approx(fine.scale(rung * STRIDE), rel=1e-12)
 
 
 def test_batches_of_any_size_get_the_same_offers(rng: np.random.Generator) -> None:
-    bids, terms = rng.random(5000), terms_of(900.0)
-    calibration = calibrate(summarise(bids, 0.0, 1.0), terms)
-    whole = apply(bids, calibration, terms)
+    bids, words, terms = rng.random(20_000), words_of(rng, 20_000), terms_of(3600.0)
+    calibration = calibrate(summarise(bids, words, 0.0, 1.0), terms)
+    whole = apply(bids, words, calibration, terms)
     for parts in (1, 3, 977):
-        pieces = [apply(part, calibration, terms) for part in np.array_split(bids, parts)]
+        split = zip(np.array_split(bids, parts), np.array_split(words, parts), strict=True)
+        pieces = [apply(some, theirs, calibration, terms) for some, theirs in split]
         assert np.array_equal(np.concatenate([piece.q for piece in pieces]), whole.q)
         assert np.array_equal(np.concatenate([piece.payment_micros for piece in pieces]), whole.payment_micros)
 
 
 def test_the_order_of_bids_does_not_matter(rng: np.random.Generator) -> None:
     bids, terms = rng.random(3000), terms_of(500.0)
-    shuffle = rng.permutation(bids.size)
-    assert np.array_equal(
-        pdqs.clear(bids[shuffle], terms).payment_micros, pdqs.clear(bids, terms).payment_micros[shuffle]
-    )
+    shuffle, owners = rng.permutation(bids.size), np.arange(bids.size)
+    shuffled = pdqs.clear(bids[shuffle], terms, owners=owners[shuffle])
+    assert np.array_equal(shuffled.payment_micros, pdqs.clear(bids, terms, owners=owners).payment_micros[shuffle])
 
 
 def test_threads_do_not_change_offers(rng: np.random.Generator) -> None:
-    bids, terms = rng.random(700_000), terms_of(100_000.0)
-    calibration = calibrate(summarise(bids, 0.0, 1.0), terms)
-    whole = apply(bids, calibration, terms)
-    part = apply(bids[:60_000], calibration, terms)
+    bids, words, terms = rng.random(700_000), words_of(rng, 700_000), terms_of(100_000.0)
+    calibration = calibrate(summarise(bids, words, 0.0, 1.0), terms)
+    whole = apply(bids, words, calibration, terms)
+    part = apply(bids[:60_000], words[:60_000], calibration, terms)
     assert np.array_equal(whole.payment_micros[:60_000], part.payment_micros)
     assert whole.spent <= 100_000.0
 

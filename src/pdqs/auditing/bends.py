@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pdqs.auditing.temptation import Deal
+from pdqs.clearing import drawn_words
 from pdqs.clearing.fallah import curve_ahead
 from pdqs.clearing.fixed import curve_for
-from pdqs.clearing.ladder import calibrate, ladder_of, summarise
+from pdqs.clearing.ladder import calibrate, summarise
 from pdqs.model.arrays import Floats
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.pricing.payment import Curve, curve
@@ -24,7 +25,7 @@ def posted_price(best: Deal, terms: Terms) -> Floats:
     return np.clip([posted], *terms.bid_range)
 
 
-def kinks(bids: Floats, owner: int, terms: Terms) -> Floats:
+def kinks(bids: Floats, owner: int, terms: Terms, draws: int) -> Floats:
     """Where the curve that she faces bends or stops, and where the ladder passes from one rung to the next."""
     found: list[float] = []
     if not terms.clearing_facts.by_rule or isinstance(terms.bound_rule, Asks):
@@ -33,10 +34,11 @@ def kinks(bids: Floats, owner: int, terms: Terms) -> Floats:
         ahead = curve_ahead(bids.size, terms)
         return np.array(found if ahead is None else _bends(ahead))
     if terms.clearing_facts.calibrates:
-        calibration = calibrate(summarise(bids, *terms.bid_range), terms)
+        words = drawn_words(draws, None, bids.size, terms)
+        calibration = calibrate(summarise(bids, words, *terms.bid_range), terms)
         found += calibration.uppers[:8].tolist()
-        segment = int(calibration.segment_of(bids[owner : owner + 1])[0])
-        scale = ladder_of(*terms.bid_range).scale(int(calibration.rungs[segment]))
+        rung = int(calibration.rung_of(bids[owner : owner + 1], words[owner : owner + 1])[0])
+        scale = calibration.ladder.scale(rung)
         if scale == 0.0:
             return np.array(found)
         faced = curve(terms.bound_rule, scale, terms.setting)

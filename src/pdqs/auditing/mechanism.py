@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from pdqs.auditing.temptation import Deal, Temptation, tempted
-from pdqs.clearing import clear, drawn_offers
+from pdqs.clearing import clear, drawn_offers, drawn_words
 from pdqs.clearing.ladder import apply, calibrate, summarise
 from pdqs.clearing.lottery import LotteryMarket, apply_lottery, calibrate_lottery, summarise_lottery
-from pdqs.clearing.summaries import BINS
+from pdqs.clearing.summaries import EXACT
 from pdqs.estimate import Answer, answer
 from pdqs.model.arrays import Floats, Integers
 from pdqs.pricing.rules import Asks
-from pdqs.privacy.draws import LOTTERY_WORD, public_words
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, randomise
 from pdqs.rounds.settlement import Payments, settle
@@ -37,7 +36,8 @@ class Mechanism:
     """``clear(bids, terms, draws)``, ``randomise(values, offers, entropy)``, ``answer(reports, offers, terms)`` and
     ``settle(offers, reports, terms)``.
 
-    ``draws`` is a seed: under a rule with a lottery it says who is asked, and an owner's word is that of her row.
+    ``draws`` is a seed: it says who is asked by a lottery, and on the ladder who goes first among equal bids; an
+    owner's word is that of her row.
 
     >>> from dataclasses import replace
     >>> replace(SHIPPED, name="a clearing of my own", clear=lambda bids, terms, draws: clear(bids, terms)).name
@@ -69,7 +69,7 @@ class Mechanism:
 
     def asks_after_one(self, bids: Floats, terms: Terms) -> bool:
         """Whether one owner's deal is found without the others': the shipped ladder, on bids summarised as they are."""
-        return self.clear is clear_drawn and terms.clearing_facts.calibrates and bids.size <= BINS
+        return self.clear is clear_drawn and terms.clearing_facts.calibrates and bids.size <= EXACT
 
     def deal_in_full(self, bids: Floats, owner: int, terms: Terms, draws: int = 0) -> Deal:
         """The same by clearing the whole market: the audit compares the two on a sample."""
@@ -79,12 +79,12 @@ class Mechanism:
 def _offer_to_one(bids: Floats, owner: int, terms: Terms, draws: int) -> Offers:
     """One owner's offer on the shipped ladder of scales, or by the shipped lottery on it."""
     own, rule = bids[owner : owner + 1], terms.bound_rule
+    words = drawn_words(draws, None, bids.size, terms)
+    hers = words[owner : owner + 1]
     if not isinstance(rule, Asks):
-        return apply(own, calibrate(summarise(bids, *terms.bid_range), terms, bids=own), terms)
-    words = public_words(draws, None, bids.size, source=terms.hash, word=LOTTERY_WORD)
+        return apply(own, hers, calibrate(summarise(bids, words, *terms.bid_range), terms, bids=own), terms)
     market = LotteryMarket(rule=rule, budget_micros=terms.budget_micros)
     summary = summarise_lottery(bids, words, terms.setting.low, terms.setting.high, bits=market.bits)
-    hers = words[owner : owner + 1]
     return drawn_offers(own, hers, apply_lottery(own, hers, calibrate_lottery(summary, market)), terms)
 
 

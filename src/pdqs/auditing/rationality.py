@@ -96,7 +96,7 @@ def _worst_at_the_edge(mechanism: Mechanism, market: Market, terms: Terms) -> fl
     if len(market) > SMALL:
         return np.inf
     worst = np.inf
-    for price in kinks(market.bids, 0, terms).tolist():
+    for price in kinks(market.bids, 0, terms, market.draws).tolist():
         bids = market.bids.copy()
         bids[0] = price
         worst = min(worst, mechanism.deal(bids, 0, terms, market.draws).utility_micros(price, terms.setting))

@@ -266,7 +266,7 @@ class Case:
 
     def _kinks(self) -> Floats:
         if not isinstance(self.terms.bound_rule, Asks):
-            return kinks(self.market.bids, self.owner, self.terms)
+            return kinks(self.market.bids, self.owner, self.terms, self.market.draws)
         return posted_price(self.deal(self.terms.bid_range[0]), self.terms)
 
     def _others(self) -> Floats:

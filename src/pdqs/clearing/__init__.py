@@ -20,14 +20,13 @@ from pdqs.model.checks import made
 from pdqs.model.errors import InputError
 from pdqs.model.names import ClearingName
 from pdqs.pricing.rules import Asks
-from pdqs.privacy.draws import LOTTERY_WORD, Draws, public_words
+from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, Draws, public_words
 from pdqs.privacy.loss import epsilon_upper
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
 
 WAYS: Mapping[str, Callable[[Floats, Terms], Offers]] = MappingProxyType(
     {
-        ClearingName.LADDER: clear_by_ladder,
         ClearingName.GREEDY: clear_greedily,
         ClearingName.FAIRQUERY: clear_fairly,
         ClearingName.OPEN: clear_openly,
@@ -35,15 +34,16 @@ WAYS: Mapping[str, Callable[[Floats, Terms], Offers]] = MappingProxyType(
         ClearingName.FALLAH: clear_as_expected,
     }
 )
-"""The code behind each name; what each can do stands in :mod:`pdqs.rounds.clearings`."""
+"""The code behind each name but the ladder's, which draws; what each can do stands in :mod:`pdqs.rounds.clearings`."""
 
 
 def clear(bids: Column, terms: Terms, *, draws: Draws = None, owners: Column | None = None) -> Offers:
     """Decide who is asked, how truthfully each will answer and what she is paid.
 
-    ``draws`` fix who is asked by a rule with a lottery: a seed, a numpy Generator, or a 32-bit word for each owner.
-    Left out, they follow from the hash of the terms and the row, or from the ids in ``owners``. Draws must not depend
-    on the bids: then no misreport gains, whatever they are. Rules without a lottery need none.
+    ``draws`` fix who is asked by a rule with a lottery, and on the ladder which of equal or nearly equal bids go
+    first: a seed, a numpy Generator, or a 32-bit word for each owner. Left out, they follow from the hash of the terms
+    and the row, or from the ids in ``owners``. Draws must not depend on the bids: then no misreport gains, whatever
+    they are. Other clearings need none.
 
     >>> import pdqs
     >>> offers = pdqs.clear([0.1, 0.2, 0.3, 0.4, 0.5], pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=2.3))
@@ -54,11 +54,26 @@ def clear(bids: Column, terms: Terms, *, draws: Draws = None, owners: Column | N
     parsed = columns.bids_in_range(bids, terms.setting.low, terms.setting.high)
     if parsed.size < 2:
         raise InputError(f"column 'bid': a market needs at least 2 owners, got {parsed.size}")
-    rule = terms.bound_rule
-    if not isinstance(rule, Asks):
-        return dataclasses.replace(WAYS[terms.clearing](parsed, terms), promise=terms.promise)
-    words = public_words(draws, owners, parsed.size, source=terms.hash, word=LOTTERY_WORD)
-    return dataclasses.replace(offers_by_lottery(parsed, words, rule, terms), promise=terms.promise)
+    return dataclasses.replace(_cleared(parsed, terms, draws, owners), promise=terms.promise)
+
+
+def _cleared(bids: Floats, terms: Terms, draws: Draws, owners: Column | None) -> Offers:
+    if not terms.clearing_facts.calibrates:
+        return WAYS[terms.clearing](bids, terms)
+    rule, words = terms.bound_rule, drawn_words(draws, owners, bids.size, terms)
+    if isinstance(rule, Asks):
+        return offers_by_lottery(bids, words, rule, terms)
+    return clear_by_ladder(bids, words, terms)
+
+
+def drawn_words(draws: Draws, owners: Column | None, count: int, terms: Terms) -> Words:
+    """The word of each owner that the ladder of the terms reads: that of the lottery, or her place in climbing."""
+    return public_words(draws, owners, count, source=terms.hash, word=word_read(terms))
+
+
+def word_read(terms: Terms) -> int:
+    """Which of her words that is."""
+    return LOTTERY_WORD if isinstance(terms.bound_rule, Asks) else JITTER_WORD
 
 
 def offers_by_lottery(bids: Floats, words: Words, rule: Asks, terms: Terms) -> Offers:
@@ -82,4 +97,4 @@ def drawn_offers(bids: Floats, words: Words, found: LotteryResult, terms: Terms)
     )
 
 
-__all__ = ["BidSummary", "apply", "calibrate", "clear", "drawn_offers", "summarise"]
+__all__ = ["BidSummary", "apply", "calibrate", "clear", "drawn_offers", "drawn_words", "summarise", "word_read"]

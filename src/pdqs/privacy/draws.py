@@ -1,8 +1,8 @@
 """Public draws: words that decide by lot, known to everyone and chosen by nobody.
 
-Every owner has a row of 32-bit words. Word 0 is her lottery draw and word 1 the jitter of her scale; words from 2 on
-are for what else may go by lot (her stage, her question), so that no word ever serves twice. A draw must not depend on
-any bid; it says nothing of any value.
+Every owner has a row of 32-bit words. Word 0 is her lottery draw and word 1 her place among those who climb the ladder
+of scales; words from 2 on are for what else may go by lot (her stage, her question), so that no word ever serves twice.
+A draw must not depend on any bid; it says nothing of any value.
 
 The source is a seed, or for want of one the hash of the round's terms: word w of an owner is then a function of the
 source, her number and w alone, whatever the order of rows. It is kept apart from the coins of
@@ -25,7 +25,7 @@ from pdqs.model.checks import shown
 from pdqs.model.errors import InputError
 from pdqs.privacy.entropy import WORD_BITS, Entropy, SeededEntropy
 from pdqs.privacy.owner_entropy import number_ids
-from pdqs.privacy.philox import Numbers, philox_words
+from pdqs.privacy.philox import Numbers, philox_word
 
 LOTTERY_WORD = 0
 JITTER_WORD = 1
@@ -52,8 +52,7 @@ def words_of_owners(numbers: Numbers, key: int, word: int) -> Words:
     np.True_
     """
     block, place = divmod(word, 4)
-    words: Words = philox_words(numbers, block, key)[place]
-    return words
+    return philox_word(numbers, block, key, place)
 
 
 def committed_words(seed: bytes, nonce: bytes, names: Sequence[bytes], word: int) -> Words:
@@ -79,10 +78,11 @@ def public_words(draws: Draws, owners: Column | None, count: int, *, source: str
     """One word for each of ``count`` owners.
 
     ``owners`` are their ids (else their row numbers stand for them) and ``source`` is the hash of the terms, used when
-    no draws are given. An array gives the very words, whichever word is wanted.
+    no draws are given. An array gives the very words, whichever word is wanted. A generator gives the lottery's itself
+    and the others from a child: a word that only breaks ties does not shift the coins that are drawn from it next.
     """
     if isinstance(draws, np.random.Generator):
-        return SeededEntropy(draws).words(count)
+        return SeededEntropy(draws if word == LOTTERY_WORD else draws.spawn(1)[0]).words(count)
     if isinstance(draws, Entropy):
         return draws.words(count)
     if draws is not None and not isinstance(draws, int | np.integer):

@@ -12,6 +12,8 @@ key at a time; this one takes an array of counters, because every owner has a co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,13 +39,31 @@ def philox_words(numbers: Numbers, block: int, key: int) -> Words:
     >>> [f"{int(word):08x}" for word in philox_words(np.zeros(1, dtype=np.uint64), 0, 0)[:, 0]]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
+    words = np.empty((4, numbers.size), dtype=np.uint32)
+    for part, mixed in _in_parts(numbers, block, key):
+        words[:, part] = mixed
+    return words
+
+
+def philox_word(numbers: Numbers, block: int, key: int, place: int) -> Words:
+    """One of those four words for each number, without room for the others.
+
+    >>> numbers = np.arange(3, dtype=np.uint64)
+    >>> (philox_word(numbers, 0, 7, 1) == philox_words(numbers, 0, 7)[1]).tolist()
+    [True, True, True]
+    """
+    words = np.empty(numbers.size, dtype=np.uint32)
+    for part, mixed in _in_parts(numbers, block, key):
+        words[part] = mixed[place]
+    return words
+
+
+def _in_parts(numbers: Numbers, block: int, key: int) -> Iterator[tuple[slice, list[Numbers]]]:
     ensure(0 <= key < 2**64, "a key has 64 bits")
     ensure(0 <= block < 2**32, "a block number has 32 bits")
-    words = np.empty((4, numbers.size), dtype=np.uint32)
     for start in range(0, numbers.size, _BATCH):
         part = slice(start, start + _BATCH)
-        words[:, part] = _mixed(numbers[part], block, np.uint64(key & 0xFFFFFFFF), np.uint64(key >> 32))
-    return words
+        yield part, _mixed(numbers[part], block, np.uint64(key & 0xFFFFFFFF), np.uint64(key >> 32))
 
 
 def philox_of_keys(keys: Words, block: int) -> Words:

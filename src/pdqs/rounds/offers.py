@@ -32,9 +32,9 @@ class Offers(Shown, Framed):
     q is a multiple of 2^-32, ``epsilon`` the exact loss at that q for what is asked, and ``payment_micros`` whole
     micro-units; all three are 0 for owners who are not asked. ``chance`` is rho, the chance of being asked, given
     everyone else's bid and draw: an exact multiple of 2^-32, and 1 for everyone under a rule without a lottery; 0 means
-    that the budget could never pay her. ``draw`` holds the public words that decided who is asked (zeros where none
-    were needed). The arrays cannot be written to. ``promise`` is that of the terms they were cleared under
-    (:attr:`pdqs.Terms.promise`), empty where it is not known, as in a file.
+    that the budget could never pay her. ``draw`` holds the public words that decided who is asked, or who goes first of
+    equal bids (zeros where none were needed). The arrays cannot be written to. ``promise`` is that of the terms they
+    were cleared under (:attr:`pdqs.Terms.promise`), empty where it is not known, as in a file.
 
     ``question`` is what is asked (the value, unless told otherwise). Where it needs them, ``deal`` holds the public
     word of each owner that deals her part of it (the seed of her buckets, her place among the sides), ``stage`` her
@@ -195,8 +195,8 @@ def _spread(values: Floats) -> str:
 class Draft:
     """Offers in the making: columns that are filled part by part, then closed. What is not filled buys nothing."""
 
-    def __init__(self, bids: Floats, question: Question, budget_micros: int) -> None:
-        self._bids, self._question, self._budget_micros = bids, question, budget_micros
+    def __init__(self, bids: Floats, question: Question, budget_micros: int, draw: Words = _NO_DRAW) -> None:
+        self._bids, self._draw, self._question, self._budget_micros = bids, draw, question, budget_micros
         self._q, self._epsilon = np.zeros(bids.size), np.zeros(bids.size)
         self._payment_micros = np.zeros(bids.size, dtype=np.int64)
 
@@ -217,6 +217,7 @@ class Draft:
             domain=self._question.domain,
             budget_micros=self._budget_micros,
             question=self._question,
+            draw=self._draw,
         )
 
 

@@ -15,7 +15,7 @@ from pdqs.model import columns
 from pdqs.model.arrays import Floats, Integers, Values, Words
 from pdqs.model.domain import Domain
 from pdqs.model.errors import RowError
-from pdqs.privacy.draws import LOTTERY_WORD, words_of_owners
+from pdqs.privacy.draws import words_of_owners
 from pdqs.privacy.loss import round_q_down
 from pdqs.privacy.owner_entropy import number_ids
 from pdqs.privacy.philox import Numbers
@@ -57,9 +57,9 @@ class Batch:
         with self.rows_named():
             return number_ids(self.table.column(column), column=column)
 
-    def draws(self, column: str | None, key: int) -> Words:
-        """The public word that is each owner's draw: by her number, under the key of the draws."""
-        return words_of_owners(self.numbers(column), key, LOTTERY_WORD)
+    def draws(self, column: str | None, key: int, word: int) -> Words:
+        """A public word of each owner: by her number, under the key of the draws."""
+        return words_of_owners(self.numbers(column), key, word)
 
     def offers(self, domain: Domain) -> Offers:
         """Offers as :class:`pdqs.scale.kernels.PriceBids` wrote them; without chances everyone was asked."""

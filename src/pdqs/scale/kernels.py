@@ -14,7 +14,7 @@ from typing import Protocol, Self, TypeVar, final
 import numpy as np
 import pyarrow as pa
 
-from pdqs.clearing import drawn_offers
+from pdqs.clearing import drawn_offers, word_read
 from pdqs.clearing.fixed import clear_openly
 from pdqs.clearing.ladder import Calibration, apply
 from pdqs.clearing.lottery import LotteryCalibration, apply_lottery, summarise_lottery
@@ -22,6 +22,7 @@ from pdqs.clearing.lottery.summaries import LotterySummary
 from pdqs.clearing.summaries import BidSummary, summarise
 from pdqs.estimate.evidence import Evidence, evidence_of
 from pdqs.estimate.strata import Strata
+from pdqs.model.arrays import Floats, Words
 from pdqs.model.errors import TermsError
 from pdqs.pricing.rules import ReadsBids
 from pdqs.privacy.owner_entropy import OwnerEntropy
@@ -81,62 +82,80 @@ class Names:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountBids:
-    """Summarise: the first pass."""
+class DrawnRows:
+    """Bids and the public words that clearing reads beside them, batch by batch.
 
-    terms: Terms
-    names: Names
-
-    def __call__(self, piece: Piece, threads: int) -> BidSummary:
-        low, high = self.terms.setting.low, self.terms.setting.high
-
-        def count(batch: Batch) -> BidSummary:
-            return summarise(batch.bids(self.names.bid, self.terms), low, high)
-
-        found = ordered_map(count, rows_of(piece, [self.names.bid], _SUMMARY_ROWS), threads)
-        return reduce(merge, found)
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountDrawnBids:
-    """Summarise a lottery: the first pass over bids and draws."""
-
-    terms: Terms
-    names: Names
-    key: int
-
-    def __call__(self, piece: Piece, threads: int) -> LotterySummary:
-        low, high = self.terms.setting.low, self.terms.setting.high
-
-        def count(batch: Batch) -> LotterySummary:
-            draws = batch.draws(self.names.owner, self.key)
-            return summarise_lottery(batch.bids(self.names.bid, self.terms), draws, low, high)
-
-        return reduce(merge, ordered_map(count, rows_of(piece, self.names.bidding(), _SUMMARY_ROWS), threads))
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pricing:
-    """Bids to offers, batch by batch: apply a calibration, or a fixed curve that needs none.
-
-    ``key`` is that of the public draws (:func:`pdqs.privacy.draws.draw_key`); only a lottery needs any.
+    ``key`` is that of the public draws (:func:`pdqs.privacy.draws.draw_key`).
     """
 
     terms: Terms
     names: Names
     key: int
+
+    def summarised(
+        self, piece: Piece, threads: int, summarise_part: Callable[[Floats, Words, float, float], Sum]
+    ) -> Sum:
+        """The summary of a piece: the first pass."""
+        low, high = self.terms.setting.low, self.terms.setting.high
+
+        def count(batch: Batch) -> Sum:
+            return summarise_part(batch.bids(self.names.bid, self.terms), self.words(batch), low, high)
+
+        return reduce(merge, ordered_map(count, rows_of(piece, self.names.bidding(), _SUMMARY_ROWS), threads))
+
+    def words(self, batch: Batch) -> Words:
+        """The words of a batch."""
+        return batch.draws(self.names.owner, self.key, word_read(self.terms))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountBids:
+    """Summarise the market of a ladder."""
+
+    rows: DrawnRows
+
+    def __call__(self, piece: Piece, threads: int) -> BidSummary:
+        return self.rows.summarised(piece, threads, summarise)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountDrawnBids:
+    """Summarise a lottery."""
+
+    rows: DrawnRows
+
+    def __call__(self, piece: Piece, threads: int) -> LotterySummary:
+        return self.rows.summarised(piece, threads, summarise_lottery)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pricing:
+    """Bids to offers, batch by batch: apply a calibration, or a fixed curve that needs none."""
+
+    rows: DrawnRows
     calibration: Calibration | LotteryCalibration | None
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of the round."""
+        return self.rows.terms
+
+    @property
+    def names(self) -> Names:
+        """What the columns are called."""
+        return self.rows.names
 
     def __call__(self, batch: Batch) -> Offers:
         bids = batch.bids(self.names.bid, self.terms)
         if self.calibration is None:
             return clear_openly(bids, self.terms)
+        words = self.rows.words(batch)
         if isinstance(self.calibration, Calibration):
-            return apply(bids, self.calibration, self.terms)
-        draws = batch.draws(self.names.owner, self.key)
-        return drawn_offers(bids, draws, apply_lottery(bids, draws, self.calibration), self.terms)
+            return apply(bids, words, self.calibration, self.terms)
+        return drawn_offers(bids, words, apply_lottery(bids, words, self.calibration), self.terms)
 
 
 def refuse_unstreamable(terms: Terms) -> None:

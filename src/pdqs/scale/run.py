@@ -23,6 +23,7 @@ from pdqs.scale.engines import Engine, Threads, cores
 from pdqs.scale.kernels import (
     CountBids,
     CountDrawnBids,
+    DrawnRows,
     Kernel,
     Names,
     PriceBids,
@@ -81,7 +82,7 @@ class Run:
     def clear(self, bids: str | Path, terms: Terms, out: str | Path, *, draws: int | None = None) -> Totals:
         """Offers for every bid of the files, as a folder of Parquet; two passes over the bids, no sort.
 
-        ``draws`` is the seed of a lottery's draws, which follow from the hash of the terms without one: the words that
+        ``draws`` is the seed of the public draws, which follow from the hash of the terms without one: the words that
         :func:`pdqs.clear` takes for the same owners.
         """
         source, names = self._opened(bids, [self.names.bid])
@@ -165,18 +166,18 @@ class Run:
 
     def _priced(self, source: Source, terms: Terms, names: Names, draws: int | None) -> Pricing:
         refuse_unstreamable(terms)
-        key = draw_key(terms.hash if draws is None else draws)
+        rows = DrawnRows(terms=terms, names=names, key=draw_key(terms.hash if draws is None else draws))
         if source.rows < 2:
             raise InputError(f"column {names.bid!r}: a market needs at least 2 owners, got {source.rows}")
         if not terms.clearing_facts.calibrates:
-            return Pricing(terms=terms, names=names, key=key, calibration=None)
+            return Pricing(rows=rows, calibration=None)
         rule = terms.bound_rule
         if isinstance(rule, Asks):
-            drawn = self._reduced("counting bids", CountDrawnBids(terms=terms, names=names, key=key), source)
+            drawn = self._reduced("counting bids", CountDrawnBids(rows=rows), source)
             market = LotteryMarket(rule=rule, budget_micros=terms.budget_micros)
-            return Pricing(terms=terms, names=names, key=key, calibration=calibrate_lottery(drawn, market))
-        summary = self._reduced("counting bids", CountBids(terms=terms, names=names), source)
-        return Pricing(terms=terms, names=names, key=key, calibration=calibrate(summary, terms))
+            return Pricing(rows=rows, calibration=calibrate_lottery(drawn, market))
+        summary = self._reduced("counting bids", CountBids(rows=rows), source)
+        return Pricing(rows=rows, calibration=calibrate(summary, terms))
 
     def _cut(self, kernel: Kernel[Prices], source: Source, terms: Terms) -> Strata | None:
         """The strata of all rows, or None where nobody was or could be left out by a draw."""
