@@ -115,15 +115,15 @@ def test_no_lie_gains_nobody_loses_and_the_budget_holds_for_every_draw(
 
 
 def most_gained(clear: Callable[[Floats, Words, pdqs.Terms], pdqs.Offers], rng: np.random.Generator) -> float:
-    """The most that any owner of four markets gained by a lie next to her price, beyond what rounding gives away.
+    """The most that any owner of two markets gained by a lie next to her price, beyond what rounding gives away.
 
     One rung is worth some 50 micro-units to an owner, and a lie that is next to the truth costs her nothing.
     """
     most = -np.inf
-    for n in (8, 12, 16, 20):
+    for n in (8, 12):
         bids, words, terms = 0.05 + 0.2 * rng.random(n), words_of(rng, n), terms_of(0.3 * n)
         honest = clear(bids, words, terms)
-        for i, step in itertools.product(range(n), (-1e-7, 1e-7, 0.02)):
+        for i, step in itertools.product(range(n), (-1e-7, 1e-7)):
             told = bids.copy()
             told[i] += step
             lying = clear(told, words, terms)
