@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+import pdqs
 from pdqs.auditing.temptation import Deal, tempted
 from pdqs.clearing.lottery import (
     EXACT,
@@ -450,7 +451,23 @@ def test_a_cell_stands_at_or_below_its_owners(bids: Any, words: Any) -> None:
     assert (bid_edges(2.0, 3.0)[bid_bin(bids, 2.0, 3.0)] <= bids).all()
     edges = draw_edges(32)[draw_bin(words, 32)]
     assert (edges <= words).all()
-    assert ((words < 2**16) | (words <= edges * (1 + 1 / 128))).all()
+    assert (words <= edges * np.where(words < 2**16, 1 + 1 / 32, 1 + 1 / 128)).all()
+
+
+@pytest.mark.parametrize(("budget", "share"), [(4, 0.4), (8, 0.7), (20, 0.85)])
+def test_a_budget_of_few_payments_among_very_many_owners_is_spent(
+    rng: np.random.Generator, budget: float, share: float
+) -> None:
+    """A million owners have 15 words below 2^-16: charged as if they were 0, they left nothing to spend of 20."""
+    offers = pdqs.clear(rng.random(1_000_000), pdqs.Terms(query=pdqs.Count(), budget=budget), draws=1)
+    assert share * budget <= offers.spent <= budget
+
+
+def test_a_large_market_whose_budget_is_one_payment_asks_nobody_and_says_so(rng: np.random.Generator) -> None:
+    """The largest payment, 2 here, is put aside: it is what keeps an owner's bid from moving her own offer."""
+    offers = pdqs.clear(rng.random(EXACT + 1), pdqs.Terms(query=pdqs.Count(), budget=2.0), draws=1)
+    assert offers.bought == 0
+    assert offers.notes()[0] == "nobody is asked: at these prices a budget of 2.00 pays for no report"
 
 
 # --- beyond q*, cell by cell as THEORY has it -----------------------------------------------------------------------

@@ -164,7 +164,7 @@ class Offers(Shown, Framed):
         return rows
 
     def notes(self) -> tuple[str, ...]:
-        return unreachable_notes(self.unreachable, len(self))
+        return offer_notes(self.bought, self.unreachable, len(self), self.budget_micros)
 
     def to_table(self, rows: int = 10) -> str:
         """The first offers as a plain table."""
@@ -180,11 +180,15 @@ class Offers(Shown, Framed):
         )
 
 
-def unreachable_notes(unreachable: int, owners: int) -> tuple[str, ...]:
-    """What is said of owners with no chance of being asked."""
-    if not unreachable:
-        return ()
-    return (f"{unreachable:,} of {owners:,} owners ask more than this budget can pay: no report of theirs",)
+def offer_notes(bought: int, unreachable: int, owners: int, budget_micros: int) -> tuple[str, ...]:
+    """What is said of offers to nobody, and of owners with no chance of being asked."""
+    notes: tuple[str, ...] = ()
+    if not bought:
+        # One payment is put aside in every market but a small lottery's, so that no bid moves its own owner's offer.
+        notes += (f"nobody is asked: at these prices a budget of {short_money(budget_micros)} pays for no report",)
+    if unreachable:
+        notes += (f"{unreachable:,} of {owners:,} owners ask more than this budget can pay: no report of theirs",)
+    return notes
 
 
 def _spread(values: Floats) -> str:

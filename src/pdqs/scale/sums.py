@@ -13,7 +13,7 @@ from pdqs.model.errors import ensure
 from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.model.names import EstimatorName
 from pdqs.present.text import Shown
-from pdqs.rounds.offers import Offers, unreachable_notes
+from pdqs.rounds.offers import Offers, offer_notes
 
 _WEIGHT_BITS = 30
 _LIMB = 2.0**_WEIGHT_BITS  # (w/q)^2 may pass 2^63 units, so it is added up in two parts
@@ -82,7 +82,7 @@ class Totals(Shown):
         ]
 
     def notes(self) -> tuple[str, ...]:
-        return unreachable_notes(self.unreachable, self.owners)
+        return offer_notes(self.bought, self.unreachable, self.owners, self.budget_micros)
 
 
 def totals_of(offers: Offers) -> Totals:

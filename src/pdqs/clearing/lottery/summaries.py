@@ -2,9 +2,11 @@
 
 Up to EXACT owners it is the bids and draws themselves. Beyond that it counts owners in cells of BID_BINS equal bins of
 the bid range by 1 + DRAW_BINS bins of the draw, each owner standing at her cell's *lower* corner, where she would be
-paid more: so the budget holds. Draw bins are logarithmic, 128 to an octave, down to 2^-16 of the range, because it is
-the ratio of draws that prices follow; all draws below stand at 0. Which of the two depends on the number of owners
-alone, so any split over machines, merged in any order, gives the same summary.
+paid more: so the budget holds. Draw bins are logarithmic, because it is the ratio of draws that prices follow: 128 to an
+octave down to 2^-16 of the range, and 32 to an octave below, down to single words. A budget of few payments among very
+many owners asks none but those of the lowest words: had they all stood at 0, each would have been charged the dearest
+price at every rung, and nobody been asked. Which of the two depends on the number of owners alone, so any split over
+machines, merged in any order, gives the same summary.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from pdqs.model.arrays import Floats, Integers, Words
 
 EXACT = 2**16
 BID_BINS = 512
-DRAW_BINS = 2048
-_OCTAVES = 16
-_PER_OCTAVE = DRAW_BINS // _OCTAVES
+_OCTAVES = 16  # of fine bins, and as many of coarse ones below them
+_PER_OCTAVE, _PER_LOW_OCTAVE = 128, 32
+_LOW_BINS = _OCTAVES * _PER_LOW_OCTAVE
+DRAW_BINS = _LOW_BINS + _OCTAVES * _PER_OCTAVE
 _MANTISSA = 52 - 7  # bits of a float below the first seven of its fraction, which tell 128 parts of an octave
 _BATCH = 2**21  # owners counted together
 _AT_ONCE = 2**15  # and how many of them stay in a core's cache
@@ -128,19 +131,26 @@ def bid_edges(low: float, high: float) -> Floats:
 
 
 def draw_bin(draws: Words | Integers, bits: int) -> Integers:
-    """0 for words below 2^-16 of the range, then 128 bins to an octave, read off the bits of the word as a float."""
+    """0 for the word 0, then 32 bins to an octave and later 128, read off the bits of the word as a float."""
     bins = draws.astype(np.float64).view(np.int64)
     bins >>= _MANTISSA
-    bins -= ((1023 + bits - _OCTAVES) << 7) - 1
-    return np.maximum(bins, 0, out=bins)
+    bins -= (1023 + bits - _OCTAVES) << 7  # from here on 128 to an octave, 0 where fine bins begin
+    low = np.flatnonzero(bins < 0)
+    coarse = np.maximum((bins[low] >> 2) + _LOW_BINS, -1)
+    bins += _LOW_BINS
+    bins[low] = coarse
+    bins += 1
+    return bins
 
 
 def draw_edges(bits: int) -> Integers:
     """The lowest word of each draw bin.
 
-    >>> draw_edges(32)[[0, 1, 2, 128, 129, 2048]].tolist()
-    [0, 65536, 66048, 130560, 131072, 4278190080]
+    >>> draw_edges(32)[[0, 1, 33, 513, 514, 641, 2560]].tolist()
+    [0, 1, 2, 65536, 66048, 131072, 4278190080]
     """
-    octave, part = np.divmod(np.arange(DRAW_BINS), _PER_OCTAVE)
-    edges = np.floor((1.0 + part / _PER_OCTAVE) * 2.0 ** (octave + bits - _OCTAVES))
-    return np.concatenate([[0], edges]).astype(np.int64)
+    octave, part = np.divmod(np.arange(_OCTAVES * _PER_OCTAVE), _PER_OCTAVE)
+    fine = np.floor((1.0 + part / _PER_OCTAVE) * 2.0 ** (octave + bits - _OCTAVES))
+    octave, part = np.divmod(np.arange(_LOW_BINS), _PER_LOW_OCTAVE)
+    coarse = np.floor((1.0 + part / _PER_LOW_OCTAVE) * 2.0 ** (octave + bits - 2 * _OCTAVES))
+    return np.concatenate([[0], coarse, fine]).astype(np.int64)
