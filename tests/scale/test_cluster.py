@@ -158,6 +158,7 @@ def test_sums_merge_as_a_tree_to_what_they_are_in_one(rng: np.random.Generator) 
     parts = [summarise(some, theirs, 0.0, 1.0) for some, theirs in split]
     whole, merged = summarise(bids, words, 0.0, 1.0), merge_all([merge_all(parts[:20]), merge_all(parts[20:])])
     assert whole.cells is not None
+    assert merged.cells is not None
     assert np.array_equal(merged.cells, whole.cells)
 
 

@@ -2,11 +2,11 @@
 
 Up to EXACT owners it is the bids and draws themselves. Beyond that it counts owners in cells of BID_BINS equal bins of
 the bid range by 1 + DRAW_BINS bins of the draw, each owner standing at her cell's *lower* corner, where she would be
-paid more: so the budget holds. Draw bins are logarithmic, because it is the ratio of draws that prices follow: 128 to an
-octave down to 2^-16 of the range, and 32 to an octave below, down to single words. A budget of few payments among very
-many owners asks none but those of the lowest words: had they all stood at 0, each would have been charged the dearest
-price at every rung, and nobody been asked. Which of the two depends on the number of owners alone, so any split over
-machines, merged in any order, gives the same summary.
+paid more: so the budget holds. Draw bins are logarithmic, because it is the ratio of draws that prices follow: 128 to
+an octave down to 2^-16 of the range, and 32 to an octave below, down to single words. A budget of few payments among
+very many owners asks none but those of the lowest words: had they all stood at 0, each would have been charged the
+dearest price at every rung, and nobody been asked. Which of the two depends on the number of owners alone, so any split
+over machines, merged in any order, gives the same summary.
 """
 
 from __future__ import annotations
