@@ -149,14 +149,12 @@ class RoundPlan(Message):
     report_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
 
 
-class Round(Message):
-    """A round as its consumer and the operator see it: counts and sums, never anyone's bid or report."""
+class RoundStanding(Message):
+    """Where a round stands: counts and sums, never anyone's bid or report."""
 
     round_id: Identifier
     consumer_id: Identifier
     state: RoundState
-    plan: RoundPlan
-    question: Question
     terms_hash: Hash | None
     created_at_ms: Millis
     opened_at_ms: Millis | None
@@ -170,10 +168,17 @@ class Round(Message):
     """What the offers add up to, fixed at clearing."""
     paid_micros: Micros
     escrow_micros: Micros
-    forecast_half_width: Annotated[float, Field(ge=0, le=1e12)] | None
-    """Half-width of a share at level 0.95 that the offers promise, once cleared; none when nothing was bought."""
     reason: str | None
     """Why it was cancelled."""
+
+
+class Round(RoundStanding):
+    """A round as its consumer and the operator see it: counts and sums, never anyone's bid or report."""
+
+    plan: RoundPlan
+    question: Question
+    forecast_half_width: Annotated[float, Field(ge=0, le=1e12)] | None
+    """Half-width of a share at level 0.95 that the offers promise, once cleared; none when nothing was bought."""
 
 
 class AnswerMessage(Message):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pdqs.protocol.device_messages import Attribute, BidMicros, Hash, Identifier, Message, Micros, Millis, Text
-from pdqs.protocol.market_messages import Cursor, RoundState, Whole
+from pdqs.protocol.market_messages import Cursor, RoundStanding
 
 
 class PlanSummary(Message):
@@ -24,26 +24,10 @@ class PlanSummary(Message):
     epsilon_max: float
 
 
-class RoundSummary(Message):
+class RoundSummary(RoundStanding):
     """A round in a list; ``GET /v1/rounds/{round_id}`` has all of it."""
 
-    round_id: Identifier
-    consumer_id: Identifier
-    state: RoundState
     plan: PlanSummary
-    terms_hash: Hash | None
-    created_at_ms: Millis
-    opened_at_ms: Millis | None
-    bids_close_at_ms: Millis | None
-    reports_close_at_ms: Millis | None
-    ended_at_ms: Millis | None
-    bids: Whole
-    offers: Whole
-    reports: Whole
-    committed_micros: Micros
-    paid_micros: Micros
-    escrow_micros: Micros
-    reason: str | None
 
 
 class RoundPage(Message):
