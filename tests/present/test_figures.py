@@ -15,6 +15,7 @@ import pytest
 import pdqs
 from pdqs.model.errors import FileError, MissingExtraError, PlanError
 from pdqs.present import figures
+from pdqs.present.drawing import BLUE, ORANGE
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -123,9 +124,9 @@ def test_kept_and_broken_promises_differ_in_colour_and_in_mark_and_no_two_lines_
     looks = [(line.get_color(), line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines]
     assert len(set(looks)) == len(looks) == 3
     assert {(colour, mark) for colour, mark, _ in looks} == {
-        (figures.BLUE, "o"),
-        (figures.ORANGE, "s"),
-        (figures.ORANGE, "^"),
+        (BLUE, "o"),
+        (ORANGE, "s"),
+        (ORANGE, "^"),
     }, "not by dashes alone"
 
 
