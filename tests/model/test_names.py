@@ -20,8 +20,11 @@ from pdqs.pricing import rules
 from pdqs.privacy.contracts import CONTRACTS
 from pdqs.rounds.clearings import FACTS
 
+CLIMBING = {name for name, facts in FACTS.items() if facts.calibrates}
+"""Clearings that draw and climb a ladder; they have code of their own beside the registry."""
+
 REGISTRIES: list[tuple[type[Choice], Collection[str]]] = [
-    (ClearingName, WAYS),
+    (ClearingName, {*WAYS, *CLIMBING}),
     (ClearingName, FACTS),
     (EstimatorName, ESTIMATORS),
     (ContractName, CONTRACTS),
