@@ -39,6 +39,7 @@ LARGEST = 20_480
 _LARGEST_OF_ALL = 2**20
 _LEAST_ASKED = 256
 _OWNERS_IN_ALL = 4000
+_MOST_ANSWERS, _SURE = 48, 0.02
 _SEED = 20_261
 
 
@@ -89,7 +90,7 @@ def _offers(terms: Terms, size: int, money: float, *, rough: bool) -> tuple[Term
     """Typical markets of this size, with so much money an owner, and their terms."""
     terms = dataclasses.replace(terms, budget=money * size)
     effort = _effort(terms, rough=rough)
-    markets = max(min(effort.markets, _OWNERS_IN_ALL // size), 1)
+    markets = max(min(effort.markets, _OWNERS_IN_ALL // size), effort.least)
     ranks = (np.arange(markets * size) + 0.5) / (markets * size)
     rng = np.random.default_rng([_SEED, size])
     dealt, drawn = (rng.permutation(ranks).reshape(markets, size) for _ in range(2))
@@ -101,17 +102,18 @@ def _offers(terms: Terms, size: int, money: float, *, rough: bool) -> tuple[Term
 @final
 @dataclass(frozen=True)
 class _Effort:
-    """How many small markets are looked at, and how many answers from each."""
+    """How many small markets are looked at and how many large ones at least, and how many answers from each."""
 
     markets: int
     answers: int
+    least: int = 1
 
 
 def _effort(terms: Terms, *, rough: bool) -> _Effort:
     """Who is drawn makes the difference in a small lottery, what they were told to say where all can be asked."""
     if isinstance(terms.bound_rule, Asks):
-        return _Effort(2, 2) if rough else _Effort(24, 2)
-    return _Effort(1, 4) if rough else _Effort(3, 8)
+        return _Effort(2, 2) if rough else _Effort(24, 2, least=3)
+    return _Effort(1, 4) if rough else _Effort(6, 8)
 
 
 def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, *, rough: bool) -> list[Width]:
@@ -119,7 +121,20 @@ def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int,
     times = _effort(terms, rough=rough).answers if len(offers) < _OWNERS_IN_ALL else 2
     rng = np.random.default_rng([_SEED, at])
     codes = typical_codes(shares, len(offers))
-    return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(times)]
+
+    def some(count: int) -> list[Width]:
+        return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(count)]
+
+    found = some(times)
+    while not rough and len(offers) >= _OWNERS_IN_ALL and len(found) < _MOST_ANSWERS and _unsure(found):
+        found += some(2)
+    return found
+
+
+def _unsure(found: list[Width]) -> bool:
+    """Whether the mean width of these answers is off by more than 2 %: so little is told that it hangs on chance."""
+    widths = np.array([each.share for each in found if each.answered])
+    return bool(widths.size) and float(widths.std(ddof=1) / math.sqrt(widths.size) / widths.mean()) > _SURE
 
 
 def _round(
