@@ -51,7 +51,7 @@ def test_serve_needs_no_configuration_prints_a_link_that_works_once_and_stops_in
     with _serving(tmp_path) as (process, address, code):
         with MarketClient.enter(address, code) as operator:
             assert operator.me().user.role == "operator"
-            assert operator.health().database == "sqlite"
+            assert operator.health().status == "ok"
             assert operator.trial_balance().balanced
         with pytest.raises(UnauthorizedError):
             MarketClient.enter(address, code)
@@ -97,7 +97,7 @@ def test_the_client_is_patient_with_a_busy_market_and_gives_up_on_a_broken_one()
     client.close()
 
 
-HEALTH = {"status": "ok", "version": "1", "database": "sqlite", "migration": "0001"}
+HEALTH = {"status": "ok"}
 
 
 def test_a_one_time_code_never_begins_with_a_dash_which_a_shell_would_read_as_an_option(

@@ -127,5 +127,8 @@ class UsageFault(Protocol):
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:
     """One sentence for people, an exit code for scripts."""
-    print(f"pdqs: {sentence}", file=sys.stderr)
+    from pdqs.present.text import printable
+
+    # It may quote a market, a file or a name: none of them is to speak to the terminal itself.
+    print(f"pdqs: {printable(sentence, most=4000)}", file=sys.stderr)
     raise SystemExit(code)

@@ -35,7 +35,7 @@ from pdqs.protocol.market_messages import (
     UserPage,
 )
 from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary
-from pdqs.protocol.transport import Answer, Transport
+from pdqs.protocol.transport import Answer, Transport, paged
 
 
 @final
@@ -123,11 +123,7 @@ class MarketClient(Transport):
 
     def all_rounds(self) -> Iterator[RoundSummary]:
         """Every round, newest first."""
-        page = self.rounds(limit=200)
-        yield from page.items
-        while page.next:
-            page = self.rounds(after=page.next, limit=200)
-            yield from page.items
+        return paged(lambda after: self.rounds(after=after, limit=200))
 
     def round(self, round_id: str) -> Round:
         """One round."""

@@ -105,5 +105,7 @@ class Market:
     """Frozen terms that were looked up before; what is frozen needs no looking up again."""
     signers: dict[str, Ed25519PrivateKey] = field(default_factory=dict, repr=False, compare=False)
     """Keys that receipts are signed with, by their public half."""
+    written_at: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """When it was last tried whether the database can be written."""
     stuck: dict[str, Stuck] = field(default_factory=dict, repr=False, compare=False)
     """Rounds that failed to go on when they were last tried, by id."""

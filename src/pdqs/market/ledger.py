@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal, final
 
 from sqlalchemy import Connection, bindparam, func, or_, select, update
@@ -70,11 +71,13 @@ def post(connection: Connection, entry: Entry) -> bool:
     insert_missing(connection, accounts, new)
     rows = [{"transaction_id": entry.transaction_id, "account": name, "amount_micros": x} for name, x in amounts]
     insert_many(connection, postings, rows)
-    for account, amount in amounts:
-        if amount < 0:
-            _take(connection, account, -amount)
-    gains = [{"gained": account, "amount": amount} for account, amount in amounts if amount > 0]
-    connection.execute(_GAIN, gains)
+    # One pass in that order, what is taken and what is given alike; gains that follow each other go together.
+    for gaining, group in groupby(amounts, key=lambda line: line[1] > 0):
+        if gaining:
+            connection.execute(_GAIN, [{"gained": account, "amount": amount} for account, amount in group])
+        else:
+            for account, amount in group:
+                _take(connection, account, -amount)
     return True
 
 

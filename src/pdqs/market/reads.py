@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, final
 
 from sqlalchemy import Select, Table, and_, or_, select
 
@@ -21,10 +22,11 @@ from pdqs.market.store.schema import (
     postings,
     reports,
     rounds,
+    server_keys,
     transactions,
     users,
 )
-from pdqs.market.store.sql import Found
+from pdqs.market.store.sql import Found, put
 from pdqs.market.views import (
     LISTED,
     notice_message,
@@ -53,6 +55,18 @@ from pdqs.protocol.market_messages import (
 )
 from pdqs.protocol.problems import NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, RoundPage
+
+_PROBE_MS = 2_000
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Which software and database a market runs on."""
+
+    version: str
+    database: str
+    migration: str
 
 
 def me(market: Market, actor: User) -> Me:
@@ -215,15 +229,22 @@ def trial_balance(market: Market, actor: User) -> TrialBalance:
 
 
 def health(market: Market) -> Health:
-    """Whether the database answers, and how far it has been migrated."""
+    """Whether the database takes what is written to it, tried at most every few seconds; raises when it does not."""
+    now = market.clock()
     with market.store.read() as connection:
-        migration = migrate.current(connection)
-    return Health(
-        status="ok",
-        version=__version__,
-        database="sqlite" if market.store.dialect == "sqlite" else "postgresql",
-        migration=migration,
-    )
+        migrate.current(connection)
+    if not 0 <= now - market.written_at.get("health", -_PROBE_MS) < _PROBE_MS:
+        with market.store.try_write() as writing:
+            if writing is not None:
+                put(writing, server_keys, {"purpose": "health", "key": str(now)}, key="purpose")
+        market.written_at["health"] = now
+    return Health(status="ok")
+
+
+def about(market: Market) -> About:
+    """Which software and database this is, for operators."""
+    with market.store.read() as connection:
+        return About(version=__version__, database=market.store.dialect, migration=migrate.current(connection))
 
 
 def _account(actor: User) -> str:

@@ -26,7 +26,7 @@ from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
-from pdqs.present.text import Shown
+from pdqs.present.text import Shown, printable
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
 from pdqs.protocol.problems import ConflictError, ProblemType
 
@@ -69,7 +69,7 @@ class Simulated(Shown):
         ]
 
     def notes(self) -> tuple[str, ...]:
-        return tuple(self.answer.warnings)
+        return tuple(map(printable, self.answer.warnings))
 
 
 @final

@@ -9,8 +9,12 @@ from pdqs.market.context import Market
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.people import user_by_id
 from pdqs.market.store.schema import postings, transactions
+from pdqs.model.money import exact_money
+from pdqs.protocol.device_messages import MOST_MICROS
 from pdqs.protocol.market_messages import Posting, Transaction, Transfer, User
 from pdqs.protocol.problems import ConflictError, ProblemType
+
+_MOST_IN_ALL = 10**17
 
 
 def deposit(market: Market, actor: User, transfer: Transfer, key: str) -> Transaction:
@@ -36,9 +40,17 @@ def _moved(market: Market, actor: User, transfer: Transfer, key: str, kind: ledg
         amounts = {account: signed, ledger.WORLD: -signed}
         entry = ledger.Entry(transaction_id=transaction_id, kind=kind, at_ms=market.clock(), amounts=amounts)
         ledger.post(connection, entry)
+        _refuse_beyond(connection, account)
         kept = transaction_message(connection, transaction_id)
         refuse_other_body({line.account: line.amount_micros for line in kept.postings} == amounts)
     return kept
+
+
+def _refuse_beyond(connection: Connection, account: str) -> None:
+    """A balance is exact in every program that reads it, and so bounded; what all of them hold together is too."""
+    if ledger.balance(connection, account) > MOST_MICROS or -ledger.balance(connection, ledger.WORLD) > _MOST_IN_ALL:
+        most = exact_money(MOST_MICROS)
+        raise ConflictError(ProblemType.WRONG_ACCOUNT, f"a balance may hold at most {most}, and this would be more")
 
 
 def transaction_message(connection: Connection, transaction_id: str) -> Transaction:

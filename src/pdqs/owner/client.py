@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, Self, final
+from collections.abc import Callable
+from typing import Self, final
 
 import httpx
 
@@ -12,9 +12,7 @@ from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, Roun
 from pdqs.protocol.market_messages import Me, Statement
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
-from pdqs.protocol.transport import Answer, Transport
-
-_MOST_PAGES = 200
+from pdqs.protocol.transport import Answer, Transport, paged
 
 
 @final
@@ -54,11 +52,11 @@ class OwnerClient:
 
     def notices(self) -> list[NoticeSummary]:
         """Every round the owner may bid in or has bid in, newest first, in few words."""
-        return list(_paged(lambda after: self._page(NoticePage, "/v1/notices", after)))
+        return list(paged(lambda after: self._page(NoticePage, "/v1/notices", after)))
 
     def paid_micros(self, round_id: str) -> int | None:
         """What the owner's statement says that a round paid her, if it says so."""
-        for posting in _paged(lambda after: self._page(Statement, "/v1/statement", after)):
+        for posting in paged(lambda after: self._page(Statement, "/v1/statement", after)):
             if (posting.round_id, posting.kind) == (round_id, "settlement"):
                 return int(posting.amount_micros)
         return None
@@ -102,22 +100,6 @@ def _if_any(missing: ProblemType, asked: Callable[[], Answer]) -> Answer | None:
         if fault.type is not missing:
             raise
         return None
-
-
-def _paged(page_after: Callable[[str | None], Any]) -> Iterator[Any]:
-    """The items of every page. A market that never comes to an end, or goes in a circle, is not followed."""
-    seen: set[str | None] = set()
-    after: str | None = None
-    while len(seen) < _MOST_PAGES:
-        seen.add(after)
-        page = page_after(after)
-        yield from page.items
-        after = page.next
-        if after is None:
-            return
-        if after in seen:
-            break
-    raise MarketError(ProblemType.BAD_ANSWER, "the market's list has no end")
 
 
 def _safe(round_id: str) -> str:

@@ -299,9 +299,6 @@ class Forecast(Message):
 
 
 class Health(Message):
-    """Whether the market can serve: its database answers and its books balance."""
+    """That the market can serve: its database answers, and takes what is written to it."""
 
     status: Literal["ok"]
-    version: str
-    database: Literal["sqlite", "postgresql"]
-    migration: str

@@ -80,6 +80,7 @@ class ProblemType(StrEnum):
     BAD_REQUEST = "bad-request"
     NOT_FOUND = "not-found"
     METHOD_NOT_ALLOWED = "method-not-allowed"
+    UNAVAILABLE = "unavailable"
     FAULT = "fault"
 
     # Said by a client about a market

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from typing import Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, Self, TypeVar
 
 import httpx
 from pydantic import ValidationError
@@ -20,6 +20,19 @@ from pdqs.protocol.market_messages import Redemption, Token
 from pdqs.protocol.problems import ERRORS, MarketError, ProblemType, UnauthorizedError
 
 Answer = TypeVar("Answer", bound=Message)
+Item = TypeVar("Item")
+Listed = TypeVar("Listed", covariant=True)
+
+
+class Page(Protocol[Listed]):
+    """A page of a list, and the cursor of the next."""
+
+    @property
+    def items(self) -> Sequence[Listed]: ...
+
+    @property
+    def next(self) -> str | None: ...
+
 
 ATTEMPTS = 5
 _FIRST_WAIT_SECONDS = 0.1
@@ -28,6 +41,7 @@ _PATIENCE = frozenset({429, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 30.0
 _MOST_BYTES = 64 * 1024 * 1024
 """An answer is not read beyond this: a market that never stops talking is cut off."""
+_MOST_PAGES = 200
 
 
 class Transport:
@@ -110,6 +124,22 @@ class Transport:
                 wait = max(wait, _seconds(response.headers.get("retry-after", "0")))
             self._sleep(wait)
         raise AssertionError("the last attempt returns or raises")
+
+
+def paged(page_after: Callable[[str | None], Page[Item]]) -> Iterator[Item]:
+    """The items of every page. A market that never comes to an end, or goes in a circle, is not followed."""
+    seen: set[str | None] = set()
+    after: str | None = None
+    while len(seen) < _MOST_PAGES:
+        seen.add(after)
+        page = page_after(after)
+        yield from page.items
+        after = page.next
+        if after is None:
+            return
+        if after in seen:
+            break
+    raise MarketError(ProblemType.BAD_ANSWER, "the market's list has no end")
 
 
 def _parsed(kind: type[Answer], content: bytes) -> Answer:

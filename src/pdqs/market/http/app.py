@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from sqlalchemy import func, select
+from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 from starlette.exceptions import HTTPException
 
 from pdqs import __version__
@@ -103,6 +104,17 @@ def _add_faults(app: FastAPI) -> None:
         # Where and why, but not what: an answer may end in someone's log, and a bid is nobody else's business.
         found = [f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors()[:5]]
         return problem(422, ProblemType.INVALID, "Unprocessable", "; ".join(found))
+
+    @app.exception_handler(DBAPIError)
+    async def database_fault(_request: Request, fault: DBAPIError) -> Response:
+        if not isinstance(fault, OperationalError | InternalError):
+            raise fault
+        # The disk is full, the database is gone, or two commands wait for each other: nothing was changed.
+        log("database-failed", kind=type(fault.orig).__name__, where=where(fault))
+        detail = "the market cannot write just now, and nothing was changed: ask again in a moment"
+        answer = problem(503, ProblemType.UNAVAILABLE, "Service unavailable", detail)
+        answer.headers["retry-after"] = "1"
+        return answer
 
     @app.exception_handler(HTTPException)
     async def framework_fault(_request: Request, fault: HTTPException) -> Response:

@@ -31,7 +31,7 @@ def home(request: Request, session: OperatorSession, after: After = None) -> Res
     listed = reads.rounds_page(market, session.user, after=after)
     books = reads.trial_balance(market, session.user)
     stuck = sorted(market.stuck.values(), key=lambda one: one.since_ms)
-    return page(request, "operator/home.html", health=reads.health(market), books=books, rounds=listed, stuck=stuck)
+    return page(request, "operator/home.html", about=reads.about(market), books=books, rounds=listed, stuck=stuck)
 
 
 @router.get("/rounds/{round_id}")

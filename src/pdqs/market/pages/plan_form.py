@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from typing import final
 
 from pydantic import ValidationError
@@ -129,6 +129,9 @@ def _named(fault: ValidationError) -> dict[str, str]:
     return found
 
 
+_NUMBER = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class _Reader:
@@ -139,10 +142,7 @@ class _Reader:
 
     def number(self, name: str, *, least: float = -1e12, most: float = 1e12) -> float:
         text = self.fields[name].replace(",", "")
-        try:
-            value = float(Decimal(text))
-        except (InvalidOperation, OverflowError):
-            value = float("nan")
+        value = float(text) if _NUMBER.fullmatch(text) else float("nan")
         if not least <= value <= most:
             bounds = f" from {least:,.6g} to {most:,.0f}" if most < 1e12 else ""
             self.faults[name] = f"Give a number{bounds}."

@@ -6,6 +6,7 @@ time in this process, so that waiting is fair; PostgreSQL keeps its own order, w
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -55,6 +56,21 @@ class Store:
         with self._writing, self._write_engine.begin() as connection:
             yield connection
 
+    @contextmanager
+    def try_write(self) -> Iterator[Connection | None]:
+        """A transaction if one can begin now; nothing while another is under way, which shows that one can."""
+        if self.dialect != "sqlite":
+            with self._write_engine.begin() as connection:
+                yield connection
+        elif self._writing.acquire(blocking=False):
+            try:
+                with self._write_engine.begin() as connection:
+                    yield connection
+            finally:
+                self._writing.release()
+        else:
+            yield None
+
     def close(self) -> None:
         """Let go of every connection; SQLite folds its log into the file when the last one goes."""
         self.engine.dispose()
@@ -84,12 +100,24 @@ def open_store(url: str, *, pool_size: int = 48) -> Store:
             )
         if not Path(parsed.database).absolute().parent.is_dir():
             raise FileError(f"database {parsed.database!r}: its directory does not exist")
+        _make_private(Path(parsed.database))
     engine = create_engine(
         parsed, poolclass=QueuePool, pool_size=pool_size, max_overflow=16, pool_timeout=60, hide_parameters=True
     )
     if engine.dialect.name == "sqlite":
         _make_careful(engine)
     return Store(engine)
+
+
+def _make_private(file: Path) -> None:
+    """A file that only its owner reads, made if missing; its log and index too, which SQLite makes like the file."""
+    try:
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        for part in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
+            if part.exists() and part.stat().st_mode & 0o077:
+                part.chmod(0o600)
+    except OSError as fault:
+        raise FileError(f"database {str(file)!r} cannot be opened for us alone: {fault.strerror}") from None
 
 
 def _make_careful(engine: Engine) -> None:

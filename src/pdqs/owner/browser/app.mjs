@@ -63,6 +63,7 @@ function presentMarkets() {
 async function presentRounds(address) {
   const visit = visiting(address);
   const page = await visit.ask("/notices");
+  if (!Array.isArray(page?.items)) throw new Error("What the market sent is not a list.");
   const listed = page.items.map((notice) => element("button", {
     type: "button",
     textContent: `${notice.text || "(no words)"} (${notice.state})`,
