@@ -161,6 +161,60 @@ def test_what_is_paid_by_the_coin_cannot_be_settled_from_reports(pdqs_command: P
     assert_refused(done, "pays by the coin", {"market.csv", "offers.csv", "reports.csv"})
 
 
+def edited(path: str, row: int, **cells: object) -> None:
+    """Write these cells into a row (from 1) of a table."""
+    lines = [line.split(",") for line in Path(path).read_text(encoding="utf-8").split()]
+    for name, cell in cells.items():
+        lines[row][lines[0].index(name)] = str(cell)
+    Path(path).write_text("\n".join(map(",".join, lines)) + "\n", encoding="utf-8")
+
+
+def first_row(path: str, name: str, *, zero: bool) -> int:
+    """The first row (from 1) whose cell is, or is not, 0."""
+    lines = [line.split(",") for line in Path(path).read_text(encoding="utf-8").split()]
+    column = lines[0].index(name)
+    return next(row for row, cells in enumerate(lines[1:], start=1) if (float(cells[column]) == 0) == zero)
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "due.csv")], ids=["no file", "a file of payments"])
+def test_offers_that_were_edited_are_refused_with_a_file_or_without(
+    pdqs_command: Pdqs, market: Path, out: tuple[str, ...]
+) -> None:
+    left = {"market.csv", "offers.csv", "reports.csv"}
+    Path("reports.csv").write_text("owner,report\no1,1\n", encoding="utf-8")
+
+    def answered(*words: object) -> Ended:
+        return pdqs_command("answer", "offers.csv", "reports.csv", *words, *out)
+
+    pdqs_command("clear", market, "--budget", 12, "--out", "offers.csv")
+    assert_refused(answered("--budget", 3), "more than these terms' budget of 3.00", left)
+    asked = first_row("offers.csv", "q", zero=False)
+    edited("offers.csv", asked, payment=0.000001)
+    assert_refused(answered(), f"offers.csv: row {asked}, column 'payment': 1e-06 is less than the owner asks", left)
+    edited("offers.csv", asked, payment=40)
+    assert_refused(answered("--budget", 12), "more than these terms' budget of 12.00", left)
+    edited("offers.csv", asked, payment=2, bid=7)
+    assert_refused(answered(), f"offers.csv: row {asked}, column 'bid': 7 is outside the bid range 0 to 1", left)
+
+
+def test_a_report_from_an_owner_who_was_not_asked_names_file_and_owner(pdqs_command: Pdqs, market: Path) -> None:
+    pdqs_command("clear", market, "--budget", 6, "--out", "offers.csv")
+    owner = f"o{first_row('offers.csv', 'q', zero=True) - 1}"
+    Path("reports.csv").write_text(f"owner,report\n{owner},1\n", encoding="utf-8")
+    done = pdqs_command("answer", "offers.csv", "reports.csv")
+    says = f"reports.csv: a report from owner '{owner}', who was not asked"
+    assert_refused(done, says, {"market.csv", "offers.csv", "reports.csv"})
+
+
+def test_where_no_report_came_nobody_is_taken_to_stand_for_others(pdqs_command: Pdqs, market: Path) -> None:
+    pdqs_command("clear", market, "--budget", 12, "--out", "offers.csv")
+    Path("reports.csv").write_text("owner,report\no1,\n", encoding="utf-8")
+    done = pdqs_command("answer", "offers.csv", "reports.csv")
+    assert "stand for" not in done.out
+    assert "none of the" in done.out
+    assert "reports came" in done.out
+
+
 PLANS = {
     "nothing asked": ((), "give --half-width or --budget, and not both"),
     "both asked": (("--half-width", "0.02", "--budget", "5"), "give --half-width or --budget, and not both"),

@@ -74,6 +74,13 @@ def test_the_alpha_delta_statement_holds_in_simulation(rng: np.random.Generator)
     assert plan.delta(1e-6) == 1.0
 
 
+@pytest.mark.parametrize("alpha", ["x", None, float("nan"), 0.0])
+def test_an_alpha_that_is_no_number_above_0_is_refused(alpha: Any) -> None:
+    plan = pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=100.0), owners=500)
+    with pytest.raises(pdqs.PdqsError, match="alpha must be"):
+        plan.delta(alpha)
+
+
 def test_the_curve_falls_as_the_budget_grows() -> None:
     curve = pdqs.plan(TERMS, owners=2000).curve(points=5)
     assert (np.diff(curve.half_widths) < 0).all()

@@ -22,6 +22,7 @@ from pdqs.model.names import ClearingName
 from pdqs.pricing.rules import Asks
 from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, Draws, public_words
 from pdqs.privacy.loss import epsilon_upper
+from pdqs.privacy.owner_entropy import refuse_strange_ids
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
 
@@ -54,6 +55,8 @@ def clear(bids: Column, terms: Terms, *, draws: Draws = None, owners: Column | N
     parsed = columns.bids_in_range(bids, terms.setting.low, terms.setting.high)
     if parsed.size < 2:
         raise InputError(f"column 'bid': a market needs at least 2 owners, got {parsed.size}")
+    if owners is not None:
+        refuse_strange_ids(owners, parsed.size)
     return dataclasses.replace(_cleared(parsed, terms, draws, owners), promise=terms.promise)
 
 

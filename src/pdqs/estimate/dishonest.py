@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdqs.model.arrays import Floats
+from pdqs.model.checks import number
 from pdqs.model.errors import EstimateError
 
 USUAL_CHEATS = 0.05
@@ -37,7 +38,7 @@ def reach_of_means(q: float, least: float, most: float, centre: float) -> float:
 
 def checked_share(delta: float) -> float:
     """A share of cheats between 0 and 1, or an error that says so."""
-    if not 0.0 <= delta <= 1.0:
+    if not 0.0 <= number(delta, "the share of dishonest owners", EstimateError) <= 1.0:
         raise EstimateError(f"the share of dishonest owners must be from 0 to 1, got {delta}")
     return delta
 

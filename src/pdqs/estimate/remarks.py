@@ -48,6 +48,8 @@ def missing_note(evidence: Evidence, terms: Terms) -> list[str]:
     """What is assumed of those who were asked and did not report."""
     if not evidence.missing:
         return []
+    if evidence.missing == evidence.asked:
+        return [f"none of the {evidence.asked:,} reports came"]
     who = "others of their price" if terms.estimator == EstimatorName.UNBIASED else "the rest"
     return [f"{evidence.missing:,} of {evidence.asked:,} reports are missing: {who} are taken to stand for them"]
 

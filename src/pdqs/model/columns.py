@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+
 import numpy as np
 
-from pdqs.model.arrays import Column, Floats
+from pdqs.model.arrays import Column, Floats, cells
+from pdqs.model.checks import shown
 from pdqs.model.errors import InputError, RowError
 
 
@@ -28,6 +31,7 @@ def floats(values: Column, *, column: str) -> Floats:
 
 def numbers(values: Column, *, column: str) -> Floats:
     """A column as float64, NaN and infinities let through; refuses what is no number, naming the row."""
+    refuse_disorder(values, column=column)
     try:
         parsed = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -35,6 +39,37 @@ def numbers(values: Column, *, column: str) -> Floats:
     if parsed.ndim != 1:
         raise InputError(f"column {column!r}: expected one number per owner, got shape {parsed.shape}")
     return parsed
+
+
+def refuse_disorder(values: object, *, column: str) -> None:
+    """Refuse what is no column: a set or mapping has no rows, and a masked cell no value.
+
+    >>> refuse_disorder({0.5, 0.25}, column="bid")
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.InputError: column 'bid': a set has no order, so nobody knows whose each value is: pass a list
+    """
+    if isinstance(values, Set | Mapping):
+        kind = type(values).__name__
+        raise InputError(f"column {column!r}: a {kind} has no order, so nobody knows whose each value is: pass a list")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        row = int(np.argmax(np.ma.getmaskarray(values).ravel()))
+        raise RowError(row + 1, column, "the value is masked")
+
+
+def listed(values: Column, *, column: str) -> list[object]:
+    """A column as a list of whatever its cells hold.
+
+    >>> listed(None, column="report")
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.InputError: column 'report': expected a column, got None
+    """
+    refuse_disorder(values, column=column)
+    try:
+        return cells(values)
+    except TypeError:
+        raise InputError(f"column {column!r}: expected a column, got {shown(values)}") from None
 
 
 def bids_in_range(values: Column, low: float, high: float, *, column: str = "bid") -> Floats:

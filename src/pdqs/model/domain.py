@@ -116,6 +116,7 @@ class Domain:
         >>> Domain.grid(10, 30, 10).encode([30, 10]).tolist()
         [2, 0]
         """
+        columns.refuse_disorder(values, column=column)
         if self.kind == "categories":
             return self._encode_labels(values, column)
         if isinstance(values, np.ndarray) and values.dtype.kind in "bui" and self.step == 1 and self.start % 1 == 0:

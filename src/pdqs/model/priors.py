@@ -15,6 +15,7 @@ import numpy as np
 
 from pdqs.model import columns
 from pdqs.model.arrays import Column, Floats
+from pdqs.model.checks import number
 from pdqs.model.errors import InputError, TermsError
 
 
@@ -82,7 +83,8 @@ class TruncatedNormal:
 
     def __post_init__(self) -> None:
         _refuse_bad_range(self.low, self.high)
-        if not (math.isfinite(self.mean) and math.isfinite(self.sd) and self.sd > 0):
+        number(self.mean, "a normal prior's mean")
+        if not number(self.sd, "a normal prior's sd") > 0:
             raise TermsError(f"a normal prior needs a finite mean and an sd above 0, got {self.mean} and {self.sd}")
 
     def virtual_price(self, bids: Floats) -> Floats:
@@ -262,5 +264,7 @@ def _convex_minorant(x: Floats, y: Floats) -> list[int]:
 
 
 def _refuse_bad_range(low: float, high: float) -> None:
+    for end, name in ((low, "low"), (high, "high")):
+        number(end, f"a prior's {name}")
     if not (math.isfinite(low) and math.isfinite(high) and 0 <= low < high):
         raise TermsError(f"a bid range needs 0 <= low < high, both finite, got {low} to {high}")

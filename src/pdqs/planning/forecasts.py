@@ -74,7 +74,7 @@ class Plan(Shown):
 
         This is the paper's (alpha, delta) statement with its sides put right.
         """
-        if not alpha > 0:
+        if not number(alpha, "alpha", PlanError) > 0:
             raise PlanError(f"alpha must be above 0, got {alpha}")
         return min(1.0, 2.0 * math.exp(-2.0 * alpha * alpha * self.information))
 

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pdqs.model import columns
 from pdqs.model.arrays import Column, Words
 from pdqs.model.checks import shown
 from pdqs.model.errors import InputError
@@ -96,6 +97,7 @@ def public_words(draws: Draws, owners: Column | None, count: int, *, source: str
 
 
 def _given(draws: Column, count: int) -> Words:
+    columns.refuse_disorder(draws, column="draw")
     try:
         words = np.asarray(draws)
     except (TypeError, ValueError):

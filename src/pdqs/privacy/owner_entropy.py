@@ -10,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from pdqs.model import columns
 from pdqs.model.arrays import Column, Integers, Words
 from pdqs.model.errors import InputError, RowError, ensure
 from pdqs.privacy.philox import Numbers, philox_words
@@ -87,6 +88,7 @@ def number_ids(ids: object, *, column: str = "owner") -> Numbers:
 
 def _plain_ids(ids: Column, column: str) -> Numbers:
     """The numbers of a list, an array or a data frame's column of ids, which need no arrow."""
+    columns.refuse_disorder(ids, column=column)
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         return ids.astype(np.uint64)
     listed = list(ids)
@@ -101,6 +103,27 @@ def _plain_ids(ids: Column, column: str) -> Numbers:
         return _mixed_texts(listed)
     kinds = " and ".join(sorted({type(each).__name__ for each in listed}))
     raise InputError(f"column {column!r}: ids must be whole numbers, text or bytes, not {kinds}")
+
+
+def refuse_strange_ids(ids: Column, count: int, *, column: str = "owner") -> None:
+    """Refuse ids that are not one for each of ``count`` owners, each her own.
+
+    >>> refuse_strange_ids(["a", "b", "a"], 3)
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.RowError: row 3, column 'owner': 'a' is the id of row 1 too
+    """
+    numbers = number_ids(ids, column=column)
+    if numbers.size != count:
+        raise InputError(f"column {column!r}: {numbers.size:,} ids for {count:,} bids")
+    order = np.argsort(numbers, kind="stable")
+    shared = np.flatnonzero(numbers[order[1:]] == numbers[order[:-1]])
+    if not shared.size:
+        return
+    listed = columns.listed(ids, column=column)
+    for first, again in ((int(order[place]), int(order[place + 1])) for place in shared.tolist()):
+        if listed[first] == listed[again]:  # two long names may share a number by chance
+            raise RowError(again + 1, column, f"{str(listed[again])!r} is the id of row {first + 1} too")
 
 
 def _mixed_texts(texts: list[bytes]) -> Numbers:

@@ -7,7 +7,8 @@ from typing import final
 
 import numpy as np
 
-from pdqs.model.arrays import Booleans, Column, Integers, Values, cells, read_only
+from pdqs.model import columns
+from pdqs.model.arrays import Booleans, Column, Integers, Values, read_only
 from pdqs.model.checks import made, shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
@@ -121,7 +122,7 @@ def received(values: Column, domain: Domain, *, column: str = "value") -> Report
     [True, False, True]
     """
     made(domain, Domain, "domain", InputError)
-    listed = cells(values)
+    listed = columns.listed(values, column=column)
     arrived = np.array([value is not None and value == value for value in listed], dtype=bool)
     filler = domain.decode(np.array([0]))[0]
     codes = domain.encode(

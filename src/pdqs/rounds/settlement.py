@@ -68,6 +68,13 @@ class Payments(Shown, Framed):
         return () if self.within_budget else (f"{short_money(self.total_micros - self.budget_micros)} over the budget",)
 
 
+def refuse_overspent(offers: Offers, terms: Terms) -> None:
+    """Refuse offers that promise more than terms which keep their budget have."""
+    if terms.keeps_budget and offers.spent_micros > terms.budget_micros:
+        promised, budget = short_money(offers.spent_micros), short_money(terms.budget_micros)
+        raise TermsError(f"the offers promise {promised}, more than these terms' budget of {budget}")
+
+
 def settle(offers: Offers, reports: Reports, terms: Terms) -> Payments:
     """Payments under the contract of the terms.
 
@@ -82,9 +89,7 @@ def settle(offers: Offers, reports: Reports, terms: Terms) -> Payments:
     True
     """
     refuse_strangers(reports, offers, terms, TermsError)
-    if terms.keeps_budget and offers.spent_micros > terms.budget_micros:
-        promised, budget = short_money(offers.spent_micros), short_money(terms.budget_micros)
-        raise TermsError(f"the offers promise {promised}, more than these terms' budget of {budget}")
+    refuse_overspent(offers, terms)
     if terms.contract_terms.hides_coin:
         micros = np.where(reports.arrived, offers.payment_micros, 0)
     else:

@@ -24,7 +24,7 @@ from pdqs.rounds.reports import Reports
 from pdqs.rounds.terms import Terms
 from pdqs.scale.source import Piece
 from pdqs.tables.files import as_held
-from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS, checked_offers, with_lottery
+from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS, checked_offers, refuse_other_terms, with_lottery
 
 
 @final
@@ -61,15 +61,16 @@ class Batch:
         """A public word of each owner: by her number, under the key of the draws."""
         return words_of_owners(self.numbers(column), key, word)
 
-    def offers(self, domain: Domain) -> Offers:
+    def offers_under(self, terms: Terms) -> Offers:
         """Offers as :class:`pdqs.scale.kernels.PriceBids` wrote them; without chances everyone was asked."""
         with self.rows_named():
             made = [self._floats(name) for name in OFFER_COLUMNS[1:]]
-            offers = checked_offers(made[0], made[1], made[2], made[3], domain)
+            offers = checked_offers(made[0], made[1], made[2], made[3], terms.domain)
             chance, draw = (
                 self._floats(name) if name in self.table.schema.names else np.full(len(self), otherwise)
                 for name, otherwise in zip(LOTTERY_COLUMNS, (1.0, 0.0), strict=True)
             )
+            refuse_other_terms(offers, terms)
             return with_lottery(offers, chance, draw)
 
     def q_alone(self, column: str, terms: Terms) -> Offers:

@@ -54,7 +54,7 @@ class AddUpOffers:
 
     def __call__(self, piece: Piece, threads: int) -> Totals:
         def add_up(batch: Batch) -> Totals:
-            offers = batch.offers(self.terms.domain)
+            offers = batch.offers_under(self.terms)
             return totals_of(replace(offers, budget_micros=self.terms.budget_micros))
 
         return reduce(merge, ordered_map(add_up, rows_of(piece, list(self.columns), BATCH_ROWS), threads))
@@ -85,7 +85,7 @@ class PairedRows:
         """A pair parsed; rows of different owners are refused."""
         offered, reported = batch
         _refuse_slipped(offered, reported)
-        offers = offered.offers(self.terms.domain)
+        offers = offered.offers_under(self.terms)
         return offers, reported.reports(REPORT_COLUMNS[1], offers.domain)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pdqs.model import columns
 from pdqs.model.arrays import Booleans, Floats
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError, RowError
@@ -15,6 +16,7 @@ from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, received
+from pdqs.rounds.terms import Terms
 from pdqs.tables.files import amounts, naming, read_table
 from pdqs.trade import Trade
 
@@ -83,6 +85,18 @@ def checked_offers(bids: Floats, q: Floats, epsilon: Floats, payments: Floats, d
         domain=domain,
         budget_micros=int(payment_micros.sum()),
     )
+
+
+def refuse_other_terms(offers: Offers, terms: Terms) -> None:
+    """Refuse offers that these terms cannot have made: a bid beyond the range, a payment below what the owner asks.
+
+    Money is whole micro-units, and what is asked is known to a rounding of it.
+    """
+    columns.bids_in_range(offers.bids, terms.setting.low, terms.setting.high)
+    if terms.clearing_facts.calibrates:
+        asked = np.floor(offers.bids * terms.setting.load(offers.q) * MICROS_PER_UNIT * (1 - 1e-9))
+        fault = f"is less than the owner asks for this q under contract {terms.contract!r}"
+        _refuse(offers.payment_micros >= asked, "payment", offers.payment, fault)
 
 
 def with_lottery(offers: Offers, chance: Floats, draw: Floats) -> Offers:

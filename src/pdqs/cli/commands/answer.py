@@ -37,6 +37,7 @@ def run(
     from pdqs.cli.saving import check_targets, save
     from pdqs.model.errors import InputError
     from pdqs.pricing.rules.lottery import Asks
+    from pdqs.rounds.settlement import refuse_overspent
     from pdqs.tables import files, round_files
 
     if streamed(offers, cluster, out) or streamed(reports, cluster, out):
@@ -54,7 +55,13 @@ def run(
             f"{offers}: rule {terms.rule_name} needs the columns 'chance' and 'draw' that 'pdqs clear' writes;"
             " name the rule that made these offers with --rule or --preset"
         )
+    with files.naming(Path(offers)):
+        round_files.refuse_other_terms(offered, terms)
+    refuse_overspent(offered, terms)
     arrived = round_files.read_reports(Path(reports), owners, domain)
+    strange = (arrived.arrived & ~offered.asked).tolist()
+    if offered.by_lottery and any(strange):
+        raise InputError(f"{reports}: a report from owner {owners[strange.index(True)]!r}, who was not asked")
     answer = pdqs.answer(arrived, offered, terms, level=level)
     if out is not None:
         due = pdqs.settle(offered, arrived, terms)
