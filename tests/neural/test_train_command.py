@@ -33,7 +33,10 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_a_sound_rule_is_learned_saved_and_drawn(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["train", str(past), "--out", "rule.npz", "--steps", "20", "--picture", "curve.png"])
-    assert "sum of q^2" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in ("sum of q^2", "0.1 an owner", "0.3 an owner", "0.6 an owner"))
+    assert "optimal for a fitted prior" in printed
+    assert "than the fitted prior (--prior FILE) at" in printed
     assert isinstance(neural.load("rule.npz").rule, neural.Learned)
     assert (past.parent / "curve.png").read_bytes().startswith(b"\x89PNG")
 

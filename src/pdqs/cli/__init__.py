@@ -8,12 +8,15 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
 from pdqs import __version__
 from pdqs.cli.endings import STOPPED, UNHEARD, drop_output, notes_on_stderr
 from pdqs.cli.extras import missing_extra
 from pdqs.model.errors import PdqsError
+
+if TYPE_CHECKING:
+    from typer.core import TyperCommand, TyperGroup
 
 # word -> one line for `pdqs --help`. Each word is a module of this package whose `run` is a function with typer's
 # annotations, or a typer.Typer of several subcommands.
@@ -31,6 +34,7 @@ COMMANDS = {
     "populations": "List, verify and fetch the six populations of the paper.",
     "serve": "Run the market: consumers, owners, and a broker who never sees a value.",
     "market": "Operate and simulate a running market.",
+    "completion": "Print what a shell needs to complete these words.",
     "owner": "Take part in a market as a data owner, from this device.",
 }
 
@@ -91,16 +95,24 @@ def _run(word: str, arguments: list[str]) -> None:
         _fail(sentence)
 
 
-def _load_and_run(word: str, arguments: list[str]) -> None:
+def command_of(word: str) -> TyperCommand | TyperGroup:
+    """The command behind a word, loaded."""
     import typer
 
     app = target = importlib.import_module(f"pdqs.cli.commands.{word}").run
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         app.command(help=COMMANDS[word])(target)
-    elif not arguments:
+    made: TyperCommand | TyperGroup = typer.main.get_command(app)  # type: ignore[assignment]  # it says click's own
+    return made
+
+
+def _load_and_run(word: str, arguments: list[str]) -> None:
+    import typer
+
+    command = command_of(word)
+    if isinstance(command, typer.core.TyperGroup) and not arguments:
         arguments = ["--help"]  # of several subcommands, none was named
-    command = typer.main.get_command(app)
     try:
         # Not command(...): that would take an interrupt and a broken pipe for its own, with codes of its own.
         with notes_on_stderr(), command.make_context(f"pdqs {word}", arguments) as context:

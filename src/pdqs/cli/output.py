@@ -51,12 +51,26 @@ class Output:
         """A table with a header; the first column to the left, the others to the right."""
         if title is not None:
             self.say(title, style="bold")
+        if _width_of(head, rows) > self.console.width:
+            self._row_by_row(head, rows)
+            return
         table = Table(box=None, header_style="cyan", collapse_padding=True, pad_edge=False)
         for i, name in enumerate(head):
             table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
         for row in rows:
             table.add_row(*row)
         self._print(table)
+
+    def _row_by_row(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """What is too wide for the terminal: each row under its name, a line for each of its cells."""
+        for row in rows:
+            self.say(row[0], style="cyan")
+            told = Table(show_header=False, box=None)
+            told.add_column(no_wrap=True)
+            told.add_column()
+            for name, cell in zip(head[1:], row[1:], strict=True):
+                told.add_row(name, cell)
+            self._print(told)
 
     def say(self, sentence: str, style: str | None = None) -> None:
         """A line for people."""
@@ -109,6 +123,15 @@ def console_output(as_json: bool, out: Path | None = None) -> Output:
     return Output(as_json, console if console.is_terminal else Console(stderr=aside, width=120))
 
 
+def _width_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many columns a table takes without a cell being cut.
+
+    >>> _width_of(("who", "paid"), [("Ann", "12.00")])
+    9
+    """
+    return sum(max(len(row[i]) for row in [head, *rows]) for i in range(len(head))) + len(head) - 1
+
+
 def _cell(cell: object) -> str:
     return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
 
@@ -149,18 +172,7 @@ def plan_data(plan: Plan, curve: PlanCurve, changes: PlanChanges, alpha: float |
     """A plan for machines; an error of ``alpha`` or more has a chance of at most ``delta``."""
     stated = plan.share_half_width if alpha is None else alpha
     return {
-        **terms_data(plan.terms),
-        "owners": plan.owners,
-        "level": plan.level,
-        "budget": plan.budget,
-        "half_width": plan.half_width,
-        "unit": plan.unit.name,
-        "share_half_width": plan.share_half_width,
-        "simultaneous": plan.simultaneous,
-        "answered": plan.answered,
-        "information": plan.information,
-        "bought_share": plan.bought_share,
-        "mean_epsilon": plan.mean_epsilon,
+        **plan.to_dict(),
         "alpha": stated,
         "delta": plan.delta(stated),
         "curve": [{"budget": b, "half_width": w} for b, w in zip(curve.budgets, curve.half_widths, strict=True)],

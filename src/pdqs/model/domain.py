@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import final
 
 import numpy as np
@@ -167,6 +168,10 @@ class Domain:
         if self.kind == "grid":
             return f"Domain.grid({self.start:g}, {self.start + self.step * (self.size - 1):g}, {self.step:g})"
         return "Domain.binary()" if self.kind == "binary" else f"Domain.categories([{self}])"
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        return f"<div><strong>{self.size:,} values</strong> {escape(str(self))}</div>"
 
     def __str__(self) -> str:
         if self.kind == "binary":

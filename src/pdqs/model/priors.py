@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from html import escape
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
@@ -44,6 +45,12 @@ class FromPastBids(Protocol):
     def bid_range(self) -> tuple[float, float]: ...
 
 
+def _as_html(prior: Prior) -> str:
+    """A prior for a notebook: what it is, and the bids it expects, quarter by quarter."""
+    quarters = ", ".join(f"{bid:.3g}" for bid in prior.quantile(np.linspace(0.0, 1.0, 5)))
+    return f"<div><strong>{escape(repr(prior))}</strong><p>quarters of the bids expected: {quarters}</p></div>"
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Uniform:
@@ -65,6 +72,9 @@ class Uniform:
 
     def quantile(self, shares: Floats) -> Floats:
         return self.low + (self.high - self.low) * shares
+
+    def _repr_html_(self) -> str:
+        return _as_html(self)
 
 
 @final
@@ -96,6 +106,9 @@ class TruncatedNormal:
         ratio[~near] = _mills_far(above[~near], start)
         price: Floats = bids + self.sd * ratio
         return price
+
+    def _repr_html_(self) -> str:
+        return _as_html(self)
 
     def quantile(self, shares: Floats) -> Floats:
         from scipy.special import ndtr, ndtri
@@ -175,6 +188,9 @@ class Fitted:
     def quantile(self, shares: Floats) -> Floats:
         bids: Floats = np.interp(shares, np.linspace(0.0, 1.0, len(self.quantiles)), self.quantiles)
         return bids
+
+    def _repr_html_(self) -> str:
+        return _as_html(self)
 
 
 def fit(past_bids: Column, bid_range: tuple[float, float] = (0.0, 1.0)) -> Fitted:

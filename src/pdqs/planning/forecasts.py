@@ -6,6 +6,7 @@ answers is the plan's. A search turns that round: what must be paid for a half-w
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from pdqs.planning.guesses import Guess, shares_of
 from pdqs.planning.search import Tried, WidthAt, cheapest, polished
 from pdqs.planning.typical import Width, typical_width
 from pdqs.planning.units import Unit, unit_of
+from pdqs.present.frames import Cells, Framed, plain
 from pdqs.present.text import Shown, table
 from pdqs.rounds.terms import Terms
 
@@ -102,6 +104,25 @@ class Plan(Shown):
         asked = _Asked(terms, shares, self.owners, self.level, self.guessed)
         return asked.plan(budget, asked.width(budget, rough=True))
 
+    def to_dict(self) -> dict[str, object]:
+        """The plan as plain values that JSON takes, its terms and their hash among them."""
+        told: dict[str, object] = {
+            "terms": json.loads(self.terms.canonical()),
+            "terms_hash": self.terms.hash,
+            "owners": self.owners,
+            "level": self.level,
+            "budget": self.budget,
+            "half_width": self.half_width,
+            "unit": self.unit.name,
+            "share_half_width": self.share_half_width,
+            "simultaneous": self.simultaneous,
+            "answered": self.answered,
+            "information": self.information,
+            "bought_share": self.bought_share,
+            "mean_epsilon": self.mean_epsilon,
+        }
+        return {name: plain(held) for name, held in told.items()}
+
     def figure(self) -> Figure:
         """The curve as a picture."""
         return self.curve().figure()
@@ -154,13 +175,17 @@ class Plan(Shown):
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlanCurve(Shown):
+class PlanCurve(Shown, Framed):
     """Precision against budget."""
 
     plan: Plan
     budgets: Floats
     half_widths: Floats
     share_half_widths: Floats
+
+    def columns(self) -> dict[str, Cells]:
+        """A row a budget, for tables."""
+        return {"budget": self.budgets, "half_width": self.half_widths, "share_half_width": self.share_half_widths}
 
     def title(self) -> str:
         return f"budget and half-width ({self.plan.unit.name})"

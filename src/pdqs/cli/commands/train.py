@@ -16,7 +16,16 @@ from pdqs.model.names import ContractName, RuleName
 if TYPE_CHECKING:
     from pdqs.cli.output import Output
     from pdqs.model.arrays import Floats
+    from pdqs.neural import LearnConfig
     from pdqs.pricing.rules import Rule
+    from pdqs.rounds.offers import Offers
+
+SHARES = (0.1, 0.3, 0.6)
+"""The budgets at which a sound rule is compared with others: an owner, in units of the dearest bid."""
+
+SHOWN = 0.3
+FITTED = "optimal for a fitted prior"
+DRAWN = ("learned", "linear", FITTED)
 
 FORMS = ("sound", "printed", "released", "mended")
 
@@ -83,7 +92,6 @@ def _sound(
 ) -> dict[str, object]:
     import dataclasses
 
-    import pdqs
     from pdqs import neural
     from pdqs.cli.stopping import ended_at_once
     from pdqs.neural.picture import curves_figure
@@ -99,23 +107,38 @@ def _sound(
             bids, config, progress=lambda now: show(now.step, f"gained {now.gained.mean():.4f} an owner")
         )
 
-    def offers(chosen: str | Rule) -> pdqs.Offers:
-        budget = 0.3 * high * bids.size
-        terms = pdqs.presets.sound(
-            query=pdqs.Count(), budget=budget, bid_range=config.bid_range, rule=chosen, contract=config.contract
-        )
-        return pdqs.clear(bids, terms)
-
-    usual = {"linear": offers(RuleName.LINEAR), "optimal for uniform bids": offers(RuleName.OPTIMAL)}
-    found = {"learned": offers(rule), **usual}
+    found = {share: _rivals(bids, rule, config, share * high * bids.size) for share in SHARES}
     if picture is not None:
-        drawn = curves_figure(found)
+        drawn = curves_figure({name: each for name, each in found[SHOWN].items() if name in DRAWN})
     neural.save(out, rule, config=config, past_bids=int(bids.size))
     if picture is not None:
         figures.save(drawn, picture)
-    rows = [(name, f"{each.information:,.1f}", f"{each.spent:,.1f}") for name, each in found.items()]
-    to.rows(("rule", "sum of q^2", "spent"), rows, title=f"On the past bids, for {0.3 * high:g} an owner")
-    return {"form": "sound", "information": {name: each.information for name, each in found.items()}, "out": str(out)}
+    told = {name: [found[share][name].information for share in SHARES] for name in found[SHOWN]}
+    head = ("sum of q^2 by rule", *(f"{share * high:g} an owner" for share in SHARES))
+    to.rows(head, [(name, *(f"{each:,.1f}" for each in row)) for name, row in told.items()], title="On the past bids")
+    ahead = sum(mine > other for mine, other in zip(told["learned"], told[FITTED], strict=True))
+    to.say(f"The learned rule says more than the fitted prior (--prior FILE) at {ahead} of {len(SHARES)} budgets.")
+    information = {name: each.information for name, each in found[SHOWN].items()}
+    by_budget = {"budgets_an_owner": [share * high for share in SHARES], "information": told}
+    return {"form": "sound", "information": information, "by_budget": by_budget, "out": str(out)}
+
+
+def _rivals(bids: Floats, learned: Rule, config: LearnConfig, budget: float) -> dict[str, Offers]:
+    """What the learned rule and the others buy for the same money, on the bids that it was learned from."""
+    import dataclasses
+
+    import pdqs
+
+    base = pdqs.presets.sound(
+        query=pdqs.Count(), budget=budget, bid_range=config.bid_range, contract=config.contract, rule=RuleName.OPTIMAL
+    )
+    terms = {
+        "learned": dataclasses.replace(base, rule=learned),
+        "linear": dataclasses.replace(base, rule=RuleName.LINEAR),
+        "optimal for uniform bids": base,
+        FITTED: dataclasses.replace(base, prior=pdqs.priors.fit(bids, config.bid_range)),
+    }
+    return {name: pdqs.clear(bids, each) for name, each in terms.items()}
 
 
 def _npqm(
