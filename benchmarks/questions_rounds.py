@@ -12,9 +12,8 @@ import pdqs
 from pdqs.clearing.lottery import LotteryMarket, clear_by_lottery
 from pdqs.estimate.bucket_histograms import bucket_shares, tally_buckets
 from pdqs.estimate.level_means import level_mean, tally_levels
-from pdqs.estimate.side_intervals import WINDOW_REACH, Window, answer_reach, point, window
+from pdqs.estimate.side_intervals import WINDOW_REACH, answer_reach, point, window
 from pdqs.estimate.sides import SideTally, no_answers, tally_sides
-from pdqs.estimate.stages import STAGES, dealt, spread, stages_of
 from pdqs.model.domain import Domain
 from pdqs.model.questions import Level
 from pdqs.pricing.rules.base import Setting
@@ -24,6 +23,7 @@ from pdqs.privacy.entropy import SeededEntropy
 from pdqs.privacy.loss import cap_q
 from pdqs.privacy.randomiser import draw_reports, q_numerators
 from pdqs.rounds.predicted import Bought, buckets_for, levels_for
+from pdqs.rounds.stages import FOUR_STAGES, Window, place_counts, places, sides_at, stages_of
 
 Array = np.ndarray
 
@@ -49,9 +49,7 @@ def people(kind: str, n: int, k: int, rng: np.random.Generator) -> Array:
 def bought(n: int, budget: float, cap: float, kappa: int) -> Array:
     """q of a market of uniform bids, cleared by the optimal rule at this kappa; ``budget`` is in units of n."""
     bids = np.random.default_rng([n, kappa]).random(n)
-    terms = pdqs.presets.sound(
-        query=pdqs.Histogram(grid(kappa)), budget=budget * n, rule="optimal", estimator="weighted", epsilon_max=cap
-    )
+    terms = pdqs.presets.sound(query=pdqs.Histogram(grid(kappa)), budget=budget * n, epsilon_max=cap, question="value")
     return pdqs.clear(bids, terms).q
 
 
@@ -147,15 +145,17 @@ def drawn(codes: Array, budget: float, cap: float, rng: np.random.Generator) -> 
     return Asked(codes[asked], found.q[asked], found.chance_words[asked] / found.words)
 
 
-def staged(market: Asked, k: int, p: float, rng: np.random.Generator, parts: tuple[float, ...] = STAGES) -> SideTally:
+def staged(
+    market: Asked, k: int, p: float, rng: np.random.Generator, parts: tuple[float, ...] = FOUR_STAGES
+) -> SideTally:
     """All stages of one round."""
     n, lottery = market.codes.size, market.chances is not None
     stage = stages_of(rng.integers(0, 2**32, n, dtype=np.uint32), parts)
     tally, now = no_answers(p), Window(0, k - 1)
     for number in range(len(parts)):
-        here = np.flatnonzero(stage == number)
-        offset, words = int(rng.integers(2**32)), rng.integers(0, 2**32, here.size, dtype=np.uint32)
-        thresholds = dealt(spread(now, k, here.size, offset), words)
+        here = np.flatnonzero(stage == number + 1)
+        words = rng.integers(0, 2**32, here.size, dtype=np.uint32)
+        thresholds = sides_at(places(words, place_counts(words)), now, k)
         q, entropy = market.q[here], SeededEntropy(rng)
         answers, _ = ask_sides(thresholds, market.codes[here], q_numerators(q), k, entropy)
         chances = None if market.chances is None else market.chances[here]

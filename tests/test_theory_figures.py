@@ -113,7 +113,13 @@ def test_the_median_age_is_years_off_taken_naively_and_nearly_right_when_weighte
 ) -> None:
     """THEORY: 10.3 to 4.5 years naive. Priced at the true eps of 48 values: about 11 to 6; weighted, under half."""
     median = pdqs.Median(populations.load("obesity").median_domain)
-    terms = {"query": median, "budget": share * 2111, "contract": "on-selection", "epsilon_max": 14.0}
+    terms = {
+        "query": median,
+        "budget": share * 2111,
+        "contract": "on-selection",
+        "epsilon_max": 14.0,
+        "question": "value",
+    }
     naive, weighted = (
         median_errors(pdqs.presets.sound(**terms, estimator=each), rng) for each in ("naive", "weighted")
     )

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing import clear
-from pdqs.estimate import Answer, answer
+from pdqs.estimate import Answer, answer, narrowed
 from pdqs.model.arrays import Column
 from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown
@@ -77,6 +77,9 @@ def trade(
     """
     offers = clear(bids, terms, draws=rng)
     reports = randomise(values, offers, rng)
+    for stage in range(2, terms.asking.stages + 1):
+        offers = narrowed(offers, reports, terms, stage)
+        reports = reports.joined(randomise(values, offers, rng, stage=stage))
     found = answer(reports, offers, terms, level=level)
     payments = settle(offers, reports, terms)
     return Trade(terms=terms, offers=offers, reports=reports, answer=found, payments=payments)

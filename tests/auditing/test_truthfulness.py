@@ -21,7 +21,7 @@ SOUND_ONES = {
         query=pdqs.Count(), budget=1.0, rule="linear", contract="on-selection"
     ),
     "step, many values, bids from 1 to 3": pdqs.presets.sound(
-        query=pdqs.Median(pdqs.Domain.grid(14, 61, 1)), budget=1.0, rule="step", bid_range=(1.0, 3.0)
+        query=pdqs.Median(pdqs.Domain.grid(14, 61, 1)), budget=1.0, rule="step", bid_range=(1.0, 3.0), question="value"
     ),
     "fairquery": pdqs.presets.fairquery(query=pdqs.Count(), budget=1.0),
 }

@@ -57,8 +57,8 @@ def test_the_coverage_test_would_notice_intervals_a_tenth_too_short() -> None:
     ("terms", "draw", "truth"),
     [
         (pdqs.presets.robust(query=pdqs.Count(), budget=100.0), ones(0.3), np.sum),
-        (pdqs.presets.sound(query=pdqs.Mean(POINTS), budget=150.0), points, np.mean),
-        (pdqs.presets.robust(query=pdqs.Mean(POINTS), budget=600.0), points, np.mean),
+        (pdqs.presets.sound(query=pdqs.Mean(POINTS), budget=150.0, question="value"), points, np.mean),
+        (pdqs.presets.robust(query=pdqs.Mean(POINTS), budget=600.0, question="value"), points, np.mean),
         (
             pdqs.presets.sound(query=pdqs.Count(), budget=1500.0),
             ones(0.3),
@@ -75,7 +75,7 @@ def test_other_intervals_cover_too(terms: Terms, draw: float, truth: float) -> N
 @pytest.mark.parametrize("p", [0.25, 0.5, 0.9])
 def test_the_interval_of_a_quantile_covers_at_least_its_level(p: Any) -> None:
     """On a grid it can only cover more: 600 rounds at 95 % would fall below 0.915 with a chance of 1e-4."""
-    terms = pdqs.presets.sound(query=pdqs.Quantile(POINTS, p), budget=150.0)
+    terms = pdqs.presets.sound(query=pdqs.Quantile(POINTS, p), budget=150.0, question="value")
 
     def truth(values: Floats) -> Any:
         return np.sort(values)[int(np.ceil(p * values.size)) - 1]
@@ -98,7 +98,7 @@ def test_with_everyone_telling_the_truth_nearly_always_every_answer_is_nearly_th
 ) -> None:
     values = rng.binomial(20, 0.3, 2000)
     bids = rng.random(2000)
-    rich: dict[str, Any] = {"budget": 50_000.0, "epsilon_max": 12.0}
+    rich: dict[str, Any] = {"budget": 50_000.0, "epsilon_max": 12.0, "question": "value"}
 
     def found(query: Any) -> Any:
         return pdqs.trade(values, bids, pdqs.presets.sound(query=query, **rich), rng).answer

@@ -42,7 +42,9 @@ def test_the_sharper_rule_is_caught_when_prices_tell() -> None:
 def rounds_of(query: Query, budget: float = 300.0, seed: int = 2) -> tuple[np.ndarray, pdqs.Trade]:
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 10, 800) if query.kind != "count" else (rng.random(800) < 0.3).astype(int)
-    return values, pdqs.trade(values, rng.random(800), pdqs.Terms(query=query, budget=budget, epsilon_max=4.0), rng)
+    return values, pdqs.trade(
+        values, rng.random(800), pdqs.Terms(query=query, budget=budget, epsilon_max=4.0, question="value"), rng
+    )
 
 
 @pytest.mark.parametrize("query", [pdqs.Count(), pdqs.Mean(POINTS), pdqs.Median(POINTS), pdqs.Histogram(POINTS)])

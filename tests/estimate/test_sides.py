@@ -9,19 +9,18 @@ import pytest
 
 from pdqs.estimate.side_intervals import (
     WINDOW_REACH,
-    Window,
     answer_reach,
     falls,
     point,
     window,
 )
 from pdqs.estimate.sides import SideTally, no_answers, side_sums, tally_sides
-from pdqs.estimate.stages import STAGES, dealt, spread, spread_about, stages_of
 from pdqs.estimate.whole_sums import as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import EstimateError
 from pdqs.privacy.asking import ask_sides
 from pdqs.privacy.entropy import SeededEntropy
+from pdqs.rounds.stages import FOUR_STAGES, Window, place_counts, places, sides_at, stages_of
 
 Q_AT_2 = 0.7615941559557649  # eps 2, yes or no
 
@@ -43,14 +42,15 @@ def play(
     *,
     q: float = Q_AT_2,
     chances: Floats | None = None,
-    parts: tuple[float, ...] = STAGES,
+    parts: tuple[float, ...] = FOUR_STAGES,
 ) -> SideTally:
     """All stages of a round in which everyone here is asked."""
     stage = stages_of(words(codes.size, rng), parts)
     tally, now = no_answers(p), Window(0, size - 1)
     for number in range(len(parts)):
-        here = np.flatnonzero(stage == number)
-        thresholds = dealt(spread(now, size, here.size, int(rng.integers(2**32))), words(here.size, rng))
+        here = np.flatnonzero(stage == number + 1)
+        dealt = words(here.size, rng)
+        thresholds = sides_at(places(dealt, place_counts(dealt)), now, size)
         answers = told(codes[here], thresholds, q, rng)
         some = None if chances is None else chances[here]
         tally = tally.merged(tally_sides(thresholds, answers, np.full(here.size, q), p, chances=some))
@@ -187,37 +187,3 @@ def test_a_report_of_an_owner_with_no_chance_is_refused_with_its_row() -> None:
 
 
 # --- who is asked what ------------------------------------------------------------------------------------------
-
-
-def test_stages_take_their_parts_of_the_owners() -> None:
-    """Six standard deviations each: a false alarm in 1 of 100 million seeds."""
-    counts = np.bincount(stages_of(words(20_000, np.random.default_rng(1))), minlength=4) / 20_000
-    assert np.abs(counts - STAGES).max() < 6 * 0.5 / 20_000**0.5
-
-
-def test_thresholds_are_even_over_the_window_and_one_below_it() -> None:
-    even = spread(Window(10, 19), 100, 33, 0)
-    assert np.bincount(even)[9:20].tolist() == [3] * 11
-    assert even.min() == 9
-    few = spread(Window(0, 999_999), 1_000_000, 4, 2**31)
-    assert few.tolist() == [124_999, 374_999, 624_999, 874_999]
-
-
-def test_a_window_at_either_end_asks_within_the_domain() -> None:
-    assert spread(Window(0, 0), 10, 3, 0).tolist() == [0, 0, 0]
-    assert spread(Window(9, 9), 10, 3, 0).tolist() == [8, 8, 8]
-
-
-def test_a_guess_takes_three_of_four_and_leaves_a_quarter_even() -> None:
-    given = spread_about(Window(40, 49), 1000, 400, 7)
-    assert np.count_nonzero((given >= 39) & (given <= 49)) in range(300, 306)
-    assert given.min() < 20
-    assert given.max() > 980
-
-
-def test_every_threshold_is_dealt_once_and_by_word_alone() -> None:
-    rng = np.random.default_rng(2)
-    own, order = words(50, rng), rng.permutation(50)
-    given = dealt(np.arange(50), own)
-    assert sorted(given.tolist()) == list(range(50))
-    assert dealt(np.arange(50), own[order]).tolist() == given[order].tolist()

@@ -23,7 +23,7 @@ KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 def notice(query: Query | None = None, *, attribute: str = "smoker", **changes: Any) -> RoundNotice:
     """An honest notice of a round; ``changes`` are made after it was hashed."""
-    terms = pdqs.presets.sound(query=query or pdqs.Count("Do you smoke?"), budget=100.0)
+    terms = pdqs.presets.sound(query=query or pdqs.Count("Do you smoke?"), budget=100.0, question="value")
     document = json.dumps(
         {
             "round": ROUND,

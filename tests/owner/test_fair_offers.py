@@ -32,7 +32,7 @@ def test_every_offer_of_every_rule_covers_its_owners_price_and_keeps_the_cap(
     # Bids at the very top are paid their price and nothing over it: there rounding decides.
     bids = np.concatenate([rng.integers(0, 1_000_001, 600), [0, 1, 999_999, 1_000_000, 1_000_000, 37, 250_000]])
     for budget in (30.0, 300.0, 1e5):
-        offers = cleared(bids, pdqs.presets.sound(query=query, budget=budget, rule=rule))
+        offers = cleared(bids, pdqs.presets.sound(query=query, budget=budget, rule=rule, question="value"))
         assert offers, "nothing was bought, so nothing was checked"
         assert [offer for offer in offers if not is_fair(offer[0], offer[1], k, offer[2])] == []
         assert max(epsilon_nanos(numerator, k) for _, numerator, _ in offers) <= 4 * NANOS_PER_EPSILON + 1

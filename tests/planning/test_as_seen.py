@@ -53,7 +53,7 @@ def test_a_plan_is_within_a_twentieth_of_what_is_seen(preset: Any, query: Any, o
 
 
 def test_a_median_is_planned_in_rank_and_with_a_guess_in_values() -> None:
-    terms = pdqs.presets.honest(query=MEDIAN, budget=1500.0)
+    terms = pdqs.presets.honest(query=MEDIAN, budget=1500.0, question="value")
     rank = pdqs.plan(terms, owners=3000)
     values = pdqs.plan(terms, owners=3000, guess=[1.0] * 11)
     assert rank.share_half_width == rank.half_width == values.share_half_width

@@ -30,7 +30,9 @@ owners_bids = st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.25, 0.25, 0
 
 def terms_of(rule: Any, contract: Any, budget: Any, k: Any = 2, clearing: Any = "ladder") -> Any:
     query = pdqs.Count() if k == 2 else pdqs.Median(pdqs.Domain.grid(1, k, 1))
-    return pdqs.presets.sound(query=query, budget=budget, rule=rule, contract=contract, clearing=clearing)
+    return pdqs.presets.sound(
+        query=query, budget=budget, rule=rule, contract=contract, clearing=clearing, question="value"
+    )
 
 
 def temptations(bids: Floats, i: int, lies: Any, terms: Terms) -> list[Temptation]:

@@ -27,7 +27,11 @@ def market(n: int, rng: np.random.Generator, *, ties: bool = False) -> pa.Table:
 
 def terms_for(n: int, **changes: Any) -> pdqs.Terms:
     """A round in which about a third of the owners are bought."""
-    given: dict[str, Any] = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
+    given: dict[str, Any] = {
+        "query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)),
+        "budget": 0.3 * max(n, 1),
+        "question": "value",
+    }
     return pdqs.presets.sound(**(given | changes))
 
 
@@ -46,7 +50,11 @@ def save(table: pa.Table, folder: Path, *, groups: Sequence[Sequence[int]]) -> P
 
 def lottery_for(n: int, **changes: Any) -> pdqs.Terms:
     """A round by the default terms: a lottery, an unbiased answer."""
-    given: dict[str, Any] = {"query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)), "budget": 0.3 * max(n, 1)}
+    given: dict[str, Any] = {
+        "query": pdqs.Histogram(pdqs.Domain.grid(0, 4, 1)),
+        "budget": 0.3 * max(n, 1),
+        "question": "value",
+    }
     return pdqs.Terms(**(given | changes))
 
 

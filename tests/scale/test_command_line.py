@@ -101,7 +101,7 @@ def test_offers_made_for_another_domain_are_refused(capsys: pytest.CaptureFixtur
     assert "no column 'report'" in refusal(capsys, "answer", "offers", "offers", *HISTOGRAM)
     offers = pq.read_table("offers")
     save(pa.table({"owner": offers["owner"], "report": np.zeros(300)}), Path("said"), groups=[[300]])
-    assert "another domain made it" in refusal(
+    assert "another domain or question made it" in refusal(
         capsys, "answer", "offers", "said", "--preset", "sound", "--query", "count"
     )
 
@@ -132,8 +132,8 @@ def test_default_terms_clear_trade_and_answer_over_a_folder(
     capsys: pytest.CaptureFixture[str], table: pa.Table
 ) -> None:
     """A lottery and an unbiased answer, with only --query and --budget said; a fifth of the asked send nothing."""
-    asked = ("--query", "mean", "--domain", "0:4:1")
-    terms = pdqs.Terms(query=pdqs.Mean(pdqs.Domain.grid(0, 4, 1)), budget=90.0)
+    asked = ("--query", "mean", "--domain", "0:4:1", "--question", "value")
+    terms = pdqs.Terms(query=pdqs.Mean(pdqs.Domain.grid(0, 4, 1)), budget=90.0, question="value")
     traded = said(capsys, "trade", "rows", "--budget", 90, *asked, "--seed", 7, "--out", "round", "--json")
     expected = in_memory(table, terms, 7)
     assert (traded["terms"]["rule"], traded["terms"]["estimator"]) == ("lottery", "unbiased")

@@ -222,7 +222,7 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: py
 
 def made_offers(domain: pdqs.Domain | None = None) -> pdqs.Offers:
     query = pdqs.Count() if domain is None else pdqs.Median(domain)
-    return pdqs.clear([0.1, 0.2, 0.3, 0.9], pdqs.presets.sound(query=query, budget=2.0))
+    return pdqs.clear([0.1, 0.2, 0.3, 0.9], pdqs.presets.sound(query=query, budget=2.0, question="value"))
 
 
 @pytest.mark.parametrize("kind", files.KINDS)
@@ -267,7 +267,7 @@ def test_offers_for_another_domain_are_refused(tmp_path: Path) -> None:
     ages = pdqs.Domain.grid(14, 61, 1)
     files.write_table(tmp_path / "offers.csv", round_files.offer_columns(["a", "b", "c", "d"], made_offers(ages)))
     assert round_files.read_offers(tmp_path / "offers.csv", ages)[1].bought
-    with pytest.raises(InputError, match=r"is not the loss of this q on 2 values: another domain made it"):
+    with pytest.raises(InputError, match=r"is not the loss of this q on 2 values: another domain or question made it"):
         round_files.read_offers(tmp_path / "offers.csv", pdqs.Domain.binary())
 
 

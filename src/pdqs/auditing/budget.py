@@ -97,6 +97,6 @@ def play(
     for i in range(rounds):
         if by_lot:
             offers = mechanism.clear(market.bids, here, i)
-        reports = mechanism.randomise(values, offers, rng)
+        offers, reports = mechanism.asked(values, offers, here, rng)
         totals[i] = mechanism.settle(offers, reports, unbounded(here)).total_micros
     return totals, here.budget_micros

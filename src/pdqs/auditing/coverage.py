@@ -120,7 +120,7 @@ def _rounds(
         trait, places = people(pattern, owners, SHARES.get(pattern, SHARE), rng)
         codes = codes_of(trait, domain.size, rng)
         offers = mechanism.clear(in_range(places, terms), terms, int(rng.integers(2**31)))
-        reports = mechanism.randomise(domain.decode(codes), offers, rng)
+        offers, reports = mechanism.asked(domain.decode(codes), offers, terms, rng)
         try:
             found = mechanism.answer(reports, offers, terms)
         except EstimateError:  # the estimator cannot work with these offers at all

@@ -11,13 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+
 from pdqs.auditing.temptation import Deal, Temptation, tempted
 from pdqs.clearing import clear, drawn_offers, drawn_words
 from pdqs.clearing.ladder import apply, calibrate, summarise
 from pdqs.clearing.lottery import LotteryMarket, apply_lottery, calibrate_lottery, summarise_lottery
 from pdqs.clearing.summaries import EXACT
-from pdqs.estimate import Answer, answer
-from pdqs.model.arrays import Floats, Integers
+from pdqs.estimate import Answer, answer, in_stages
+from pdqs.model.arrays import Column, Floats, Integers
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, randomise
@@ -49,6 +51,10 @@ class Mechanism:
     randomise: Callable[[Any, Offers, Any], Reports] = randomise
     answer: Callable[[Reports, Offers, Terms], Answer] = answer
     settle: Callable[[Offers, Reports, Terms], Payments] = settle
+
+    def asked(self, values: Column, offers: Offers, terms: Terms, rng: np.random.Generator) -> tuple[Offers, Reports]:
+        """The reports of a whole round, all its stages in turn, and the offers with what each owner was asked."""
+        return in_stages(offers, terms, lambda known: self.randomise(values, known, rng))
 
     def deal(self, bids: Floats, owner: int, terms: Terms, draws: int = 0) -> Deal:
         """What one owner is offered when these are the bids and the draws.

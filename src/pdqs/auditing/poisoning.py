@@ -18,7 +18,8 @@ import numpy as np
 
 from pdqs.auditing.coverage import holds, truth_of
 from pdqs.auditing.markets import Market
-from pdqs.auditing.mechanism import Mechanism
+from pdqs.auditing.mechanism import Mechanism, only
+from pdqs.auditing.scripted_draws import truths
 from pdqs.estimate import Answer
 from pdqs.model.arrays import Figure, Integers
 from pdqs.model.errors import EstimateError
@@ -100,9 +101,9 @@ def _attack(
     shifts, widths, held, widened = [], [], [], []
     for i in range(rounds):
         offers = mechanism.clear(market.bids, here, i)
-        honest = mechanism.randomise(values, offers, rng)
+        offers, honest = mechanism.asked(values, offers, here, rng)
         lying = honest.codes.copy()
-        lying[liars] = domain.size - 1
+        lying[liars] = truths(only(offers, liars), np.full(liars.size, domain.size - 1))
         before = _read(mechanism, honest, offers, here)
         after = _read(mechanism, dataclasses.replace(honest, codes=lying), offers, here)
         if before is None or after is None:  # too little was bought for any answer: nothing to poison

@@ -22,8 +22,9 @@ import numpy as np
 
 from pdqs.auditing.bounds import lower_bound, upper_bound
 from pdqs.auditing.mechanism import Mechanism, only
-from pdqs.auditing.scripted_draws import LAST_WORD, scripted, unbounded
+from pdqs.auditing.scripted_draws import LAST_WORD, others, scripted, truths, unbounded, with_questions
 from pdqs.model.arrays import Integers
+from pdqs.model.names import QuestionKind
 from pdqs.privacy.entropy import SystemEntropy
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.offers import Offers
@@ -84,6 +85,7 @@ class Privacy:
 
 def examine(mechanism: Mechanism, terms: Terms, offers: Offers, settings: int, draws: int) -> Privacy:
     """A few owners of a cleared market, from the least bought to the most."""
+    offers = with_questions(offers)
     rows = distinct_rows(offers, settings)
     alarm = FALSE_ALARM / max(2 * rows.size, 1)
     thresholds = coin_thresholds(mechanism, only(offers, rows))
@@ -108,7 +110,7 @@ def examine(mechanism: Mechanism, terms: Terms, offers: Offers, settings: int, d
         )
     return Privacy(
         exposures=tuple(exposures),
-        domain_size=offers.domain.size,
+        domain_size=offers.question.kappa,
         epsilon_max=terms.epsilon_max,
         draws=draws,
         false_alarm=FALSE_ALARM,
@@ -125,14 +127,15 @@ def distinct_rows(offers: Offers, count: int) -> Integers:
 def coin_thresholds(mechanism: Mechanism, offers: Offers) -> list[int]:
     """T of each offer: the truth is told for coin words below T. Found by halving, on the code that ships.
 
-    The die is told to give value 1 while the value is 0, so that the report tells the coin.
+    The die is told to give another report than the value's own, so that the report tells the coin.
     """
     n = len(offers)
-    zeros, dice = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
+    zeros = np.zeros(n, dtype=np.int64)
+    told_truly, dice = truths(offers, zeros), others(offers, zeros)
     told, refused = np.full(n, -1, dtype=np.int64), np.full(n, 2**32, dtype=np.int64)
     while n and bool((refused - told > 1).any()):
         middle = np.clip((told + refused) // 2, 0, LAST_WORD)
-        truth = scripted(mechanism, zeros, offers, middle, dice).codes == 0
+        truth = scripted(mechanism, zeros, offers, middle, dice).codes == told_truly
         told, refused = np.where(truth, middle, told), np.where(truth, refused, middle)
     return [int(t) + 1 for t in told]
 
@@ -143,7 +146,7 @@ def uniform_die(mechanism: Mechanism, offer: Offers) -> bool:
     The first k words must give k different values, word d the same as word d mod k, and the last words, which are too
     few to give every value once more, must be refused and drawn again.
     """
-    k = offer.domain.size
+    k = offer.question.kappa
     limit = 2**32 - 2**32 % k
     first = np.arange(min(k, 4096))
     spread = np.linspace(0, limit - 1, 997).astype(np.int64)
@@ -174,17 +177,26 @@ def joint_law(mechanism: Mechanism, offer: Offers, threshold: int, terms: Terms)
 
     On a large domain only some values are compared, and only reports of those: any other report is as likely for each.
     """
-    k = offer.domain.size
-    values = np.arange(k) if k <= MOST_VALUES else np.r_[np.arange(MOST_VALUES - 1), k - 1]
-    code, coin, die = (grid.ravel() for grid in np.meshgrid(values, [0, LAST_WORD], values, indexing="ij"))
+    k, values = offer.question.kappa, _compared(offer)
+    faces = np.arange(k) if k <= MOST_VALUES else values
+    code, coin, die = (grid.ravel() for grid in np.meshgrid(values, [0, LAST_WORD], faces, indexing="ij"))
     rows = only(offer, np.zeros(code.size, dtype=np.int64))
     reports = scripted(mechanism, code, rows, coin, die)
     paid = mechanism.settle(rows, reports, unbounded(terms)).micros
     laws: dict[int, Law] = {int(v): defaultdict(Fraction) for v in values}
     truth = Fraction(threshold, Q_UNITS)
     for v, c, report, micros in zip(code, coin, reports.codes, paid, strict=True):
-        laws[int(v)][int(report), int(micros)] += truth / values.size if c == 0 else (1 - truth) / k
+        laws[int(v)][int(report), int(micros)] += truth / faces.size if c == 0 else (1 - truth) / k
     return [{seen: chance for seen, chance in law.items() if chance} for law in laws.values()]
+
+
+def _compared(offer: Offers) -> Integers:
+    """Values to compare: all of a small domain, the first and the last of a large one; of levels the two ends, which
+    are no matter of rounding and the farthest apart."""
+    size = offer.domain.size
+    if offer.question.kind == QuestionKind.LEVEL:
+        return np.array([0, size - 1])
+    return np.arange(size) if size <= MOST_VALUES else np.r_[np.arange(MOST_VALUES - 1), size - 1]
 
 
 def _marginal(law: Law) -> Law:
@@ -219,15 +231,18 @@ def _exact_log(ratio: Fraction) -> Decimal:
 
 
 def drawn_bound(mechanism: Mechanism, offer: Offers, draws: int, alarm: float) -> float:
-    """A lower bound on eps from real draws: ln of the least likely ratio of P(report 0 | value 0) to P(report 0 |
-    value 1).
+    """A lower bound on eps from real draws: ln of the least likely ratio of the chances of the first value's report,
+    from the first value and from one whose report is another.
 
     Each of the two chances is bounded at ``alarm``, so the whole is wrong with a chance of at most twice that.
     """
     rows = only(offer, np.zeros(draws, dtype=np.int64))
+    codes = _compared(offer)
+    told = truths(only(offer, np.zeros(codes.size, dtype=np.int64)), codes)
+    other = int(codes[np.argmax(told != told[0])])
     hits = []
-    for code in (0, 1):
+    for code in (0, other):
         values = offer.domain.decode(np.full(draws, code, dtype=np.int64))
-        hits.append(int((mechanism.randomise(values, rows, SystemEntropy()).codes == 0).sum()))
+        hits.append(int((mechanism.randomise(values, rows, SystemEntropy()).codes == told[0]).sum()))
     least, most = lower_bound(hits[0], draws, alarm), upper_bound(hits[1], draws, alarm)
     return max(0.0, float(np.log(least / most))) if least > 0 else 0.0

@@ -17,7 +17,7 @@ import numpy as np
 from pdqs.auditing.bends import kinks
 from pdqs.auditing.markets import Market
 from pdqs.auditing.mechanism import Mechanism, only
-from pdqs.auditing.scripted_draws import both_coins, unbounded
+from pdqs.auditing.scripted_draws import both_coins, unbounded, with_questions
 from pdqs.auditing.truthfulness import SMALL
 from pdqs.model.arrays import Floats
 from pdqs.model.money import MICROS_PER_UNIT
@@ -108,7 +108,7 @@ def _worst_after_the_coin(mechanism: Mechanism, offers: Offers, terms: Terms) ->
     bought = np.flatnonzero(offers.q > 0)
     if not bought.size:
         return np.inf
-    chosen = only(offers, bought)
+    chosen = with_questions(only(offers, bought))
     worst = np.inf
     for truth_told, reports in both_coins(mechanism, chosen):
         paid = mechanism.settle(chosen, reports, unbounded(terms)).micros.astype(np.float64)

@@ -24,6 +24,7 @@ from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, Draws, public_words
 from pdqs.privacy.loss import epsilon_upper
 from pdqs.privacy.owner_entropy import refuse_strange_ids
 from pdqs.rounds.offers import Offers
+from pdqs.rounds.stages import dealt
 from pdqs.rounds.terms import Terms
 
 WAYS: Mapping[str, Callable[[Floats, Terms], Offers]] = MappingProxyType(
@@ -44,7 +45,8 @@ def clear(bids: Column, terms: Terms, *, draws: Draws = None, owners: Column | N
     ``draws`` fix who is asked by a rule with a lottery, and on the ladder which of equal or nearly equal bids go
     first: a seed, a numpy Generator, or a 32-bit word for each owner. Left out, they follow from the hash of the terms
     and the row, or from the ids in ``owners``. Draws must not depend on the bids: then no misreport gains, whatever
-    they are. Other clearings need none.
+    they are. Other clearings need none. Which owner is asked what, and in which stage, follows from further words of
+    the same source.
 
     >>> import pdqs
     >>> offers = pdqs.clear([0.1, 0.2, 0.3, 0.4, 0.5], pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=2.3))
@@ -57,7 +59,8 @@ def clear(bids: Column, terms: Terms, *, draws: Draws = None, owners: Column | N
         raise InputError(f"column 'bid': a market needs at least 2 owners, got {parsed.size}")
     if owners is not None:
         refuse_strange_ids(owners, parsed.size)
-    return dataclasses.replace(_cleared(parsed, terms, draws, owners), promise=terms.promise)
+    offers = dealt(_cleared(parsed, terms, draws, owners), draws, owners, source=terms.hash)
+    return dataclasses.replace(offers, promise=terms.promise)
 
 
 def _cleared(bids: Floats, terms: Terms, draws: Draws, owners: Column | None) -> Offers:

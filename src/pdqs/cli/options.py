@@ -15,7 +15,16 @@ import typer
 from pdqs.model import priors
 from pdqs.model.domain import Domain
 from pdqs.model.errors import DomainError, RuleError, TermsError
-from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, RuleName, help_for, listed
+from pdqs.model.names import (
+    ClearingName,
+    ContractName,
+    EstimatorName,
+    QueryKind,
+    QuestionKind,
+    RuleName,
+    help_for,
+    listed,
+)
 from pdqs.model.query import Query, query_of
 from pdqs.pricing import rules
 from pdqs.rounds import presets
@@ -67,6 +76,14 @@ class TermsOptions:
     contract: Annotated[str | None, typer.Option(help=help_for(ContractName))] = None
     epsilon_max: Annotated[float | None, typer.Option(help="The most privacy that any owner is asked to sell.")] = None
     estimator: Annotated[str | None, typer.Option(help=help_for(EstimatorName))] = None
+    question: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{help_for(QuestionKind)[:-1]}; level:5 and bucket:8 say how many, side:LOW:HIGH asks once, mostly"
+            " between these."
+        ),
+    ] = None
+    stages: Annotated[int | None, typer.Option(help="In how many stages sides are asked; chosen if not said.")] = None
     prior: Annotated[
         str | None, typer.Option(help="What bids are expected: uniform, normal:MEAN:SD, or a file of past bids.")
     ] = None
@@ -106,6 +123,8 @@ class TermsOptions:
             "contract": self.contract,
             "epsilon_max": self.epsilon_max,
             "estimator": self.estimator,
+            "question": self.question,
+            "stages": self.stages,
             "prior": None if self.prior is None else parse_prior(self.prior, bid_range),
         }
         return dataclasses.replace(made, **{name: value for name, value in said.items() if value is not None})

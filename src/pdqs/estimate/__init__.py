@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pdqs.estimate.answers import Answer, answer, answer_from_evidence, answer_from_tally, read_evidence
 from pdqs.estimate.evidence import Evidence, evidence_of, gathered, of_tally, prices_of
+from pdqs.estimate.staged import in_stages, narrowed
 from pdqs.estimate.tallies import Tally, tally
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "answer_from_tally",
     "evidence_of",
     "gathered",
+    "in_stages",
+    "narrowed",
     "of_tally",
     "prices_of",
     "read_evidence",

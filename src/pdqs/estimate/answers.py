@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from pdqs.estimate.buckets import read_buckets
 from pdqs.estimate.by_price import PriceBand, bands_by_price
 from pdqs.estimate.chances import sampled
 from pdqs.estimate.count import read_count
 from pdqs.estimate.dishonest import USUAL_CHEATS, checked_share
 from pdqs.estimate.evidence import Evidence, gathered, of_tally
+from pdqs.estimate.functionals import Shares
 from pdqs.estimate.histogram import read_histogram
 from pdqs.estimate.level import z_of
+from pdqs.estimate.levels import read_levels
 from pdqs.estimate.mean import read_mean
 from pdqs.estimate.quantile import read_quantile
 from pdqs.estimate.readings import Cdf, Cumulative, Reading, Widening
-from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_of, statistic_of, warnings_of
+from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_of, warnings_of
+from pdqs.estimate.staged import StageSeen, read_sides, share_asked, stages_seen
 from pdqs.estimate.tallies import Tally
 from pdqs.model.arrays import Figure
+from pdqs.model.checks import shown
 from pdqs.model.errors import EstimateError
-from pdqs.model.names import EstimatorName, QueryKind
+from pdqs.model.names import EstimatorName, QueryKind, QuestionKind
 from pdqs.model.query import Query
+from pdqs.model.question import Question
 from pdqs.present.frames import plain
 from pdqs.present.text import Shown, in_digits
 from pdqs.pricing.rules import Asks
@@ -49,7 +56,9 @@ class Answer(Shown):
     ``asked`` counts owners who were asked, ``reports`` those who reported, ``heard`` those of them whose report says
     anything (q > 0): unless the estimator is `unbiased`, the others are taken to be like them, and no test on the
     reports can tell if they are not; ``sensitivity`` says how far they would have to differ. ``by_price`` is what
-    cheaper and dearer owners say, for `unbiased`.
+    cheaper and dearer owners say, for `unbiased`. ``question`` is what owners were asked, with the reason for it, and
+    ``stages`` what each stage of it has excluded. A histogram from smaller questions shows the nearest shares that can
+    be; its intervals are those of the raw ones.
     """
 
     value: Figure
@@ -69,6 +78,8 @@ class Answer(Shown):
     sensitivity: str
     by_price: tuple[PriceBand, ...]
     widening: Widening | None
+    question: Question
+    stages: tuple[StageSeen, ...] = ()
 
     def interval_if_dishonest(self, share: float = USUAL_CHEATS) -> Figure:
         """The interval that still holds when this share of the reports' weight is arbitrary.
@@ -98,6 +109,8 @@ class Answer(Shown):
             "asked": self.asked,
             "reports": self.reports,
             "information": self.information,
+            "question": {"kind": self.question.kind, "answers": self.question.kappa, "reason": self.question.reason},
+            "stages": [dataclasses.asdict(stage) for stage in self.stages],
             "warnings": self.warnings,
         }
         if isinstance(self.value, np.ndarray):
@@ -131,7 +144,14 @@ class Answer(Shown):
     def rows(self) -> list[tuple[str, str]]:
         told = self._cells() if isinstance(self.value, np.ndarray) else self._ends()
         more = [("those not heard", self.sensitivity)] if self.sensitivity else []
-        return [*told, *more, ("estimator", self.estimator), ("stands on", self._standing())]
+        return [*told, *more, *self._asked(), ("estimator", self.estimator), ("stands on", self._standing())]
+
+    def _asked(self) -> list[tuple[str, str]]:
+        """A question other than the value, why it was asked, and what its stages have excluded."""
+        if self.question.whole:
+            return []
+        why = f"; {self.question.reason}" if self.question.reason else ""
+        return [("question", f"{self.question}{why}"), *((f"stage {seen.stage}", str(seen)) for seen in self.stages)]
 
     def _ends(self) -> list[tuple[str, str]]:
         if self.value is None:
@@ -171,8 +191,8 @@ def _span(ends: Figure) -> str:
     return f"{ends[0]:,.1f} to {ends[1]:,.1f}"
 
 
-def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.95) -> Answer:
-    """The answer to the terms' query from the reports that arrived.
+def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.95, stage: int | None = None) -> Answer:
+    """The answer to the terms' query from the reports that arrived; with ``stage``, from those up to that stage.
 
     >>> import pdqs
     >>> terms = pdqs.Terms(query=pdqs.Count(), budget=60.0)
@@ -184,18 +204,27 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
     True
     """
     refuse_strangers(reports, offers, terms, EstimateError)
+    if stage is not None:
+        if not 1 <= stage <= terms.asking.stages:
+            raise EstimateError(f"there are stages 1 to {terms.asking.stages} here, not {shown(stage)}")
+        later = offers.stage > stage
+        reports = reports.only(~later)
+        offers = dataclasses.replace(offers, side=np.where(later, -1, offers.side))
     return answer_from_evidence(evidence_for(reports, offers, terms), terms, level=level)
 
 
 def evidence_for(reports: Reports, offers: Offers, terms: Terms) -> Evidence:
     """What the reports add up to, by strata where the estimator needs the chances of a lottery."""
     by_price = stands_on_chances(terms, by_lottery=offers.by_lottery)
-    return gathered(reports, offers, by_price=by_price, bid_range=(terms.setting.low, terms.setting.high))
+    bid_range = terms.setting.low, terms.setting.high
+    return gathered(reports, offers, by_price=by_price, bid_range=bid_range, p=share_asked(terms.query))
 
 
 def stands_on_chances(terms: Terms, *, by_lottery: bool) -> bool:
-    """Whether chances count, and so strata by price: `unbiased`, where a draw left owners out or could have."""
-    return terms.estimator == EstimatorName.UNBIASED and (by_lottery or isinstance(terms.bound_rule, Asks))
+    """Whether chances count, and so strata by price: `unbiased`, where a draw left owners out or could have, or where
+    the question was not the value itself."""
+    drawn = by_lottery or isinstance(terms.bound_rule, Asks) or not terms.asking.whole
+    return terms.estimator == EstimatorName.UNBIASED and drawn
 
 
 def answer_from_evidence(evidence: Evidence, terms: Terms, *, level: float = 0.95) -> Answer:
@@ -222,6 +251,8 @@ def answer_from_evidence(evidence: Evidence, terms: Terms, *, level: float = 0.9
         sensitivity=sensitivity_of(evidence, terms, found) if found else "",
         by_price=bands_by_price(evidence, terms, found.value) if found else (),
         widening=found and found.widening,
+        question=terms.asking,
+        stages=stages_seen(evidence, terms),
     )
 
 
@@ -233,16 +264,26 @@ def answer_from_tally(sums: Tally, terms: Terms, *, level: float = 0.95) -> Answ
 def information_of(evidence: Evidence, terms: Terms) -> float:
     """sum q^2 over the reports, or with chances n_eff q^2: as much as that many equal weights say."""
     if evidence.by_price is not None:
-        return sampled(statistic_of(terms.query), evidence.drawn).information
+        return sampled(Shares(terms.kappa), evidence.drawn).information
     return evidence.tally.power(2)
 
 
 def read_evidence(evidence: Evidence, terms: Terms, level: float) -> Reading:
     """What the query makes of the evidence, be it ever so little."""
-    return READINGS[terms.query.kind](evidence, terms, level)
+    read = READINGS[terms.query.kind] if terms.asking.whole else SMALLER[terms.asking.kind]
+    return read(evidence, terms, level)
 
 
-READINGS: Mapping[str, Callable[[Evidence, Terms, float], Reading]] = {
+Read = Callable[[Evidence, Terms, float], Reading]
+
+SMALLER: Mapping[str, Read] = {
+    QuestionKind.LEVEL: read_levels,
+    QuestionKind.SIDE: read_sides,
+    QuestionKind.BUCKET: read_buckets,
+}
+"""How reports to a smaller question are read; each serves one kind of query."""
+
+READINGS: Mapping[str, Read] = {
     QueryKind.COUNT: read_count,
     QueryKind.MEAN: read_mean,
     QueryKind.HISTOGRAM: read_histogram,

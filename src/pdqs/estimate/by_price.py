@@ -12,6 +12,7 @@ from pdqs.estimate.drawn import share_variance
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.remarks import statistic_of
 from pdqs.model.arrays import Figure
+from pdqs.model.names import QuestionKind
 from pdqs.model.query import Count, Mean, Median, Quantile
 from pdqs.rounds.terms import Terms
 
@@ -35,11 +36,11 @@ class PriceBand:
 
 
 def bands_by_price(evidence: Evidence, terms: Terms, value: Figure) -> tuple[PriceBand, ...]:
-    """One row for each stratum that was heard from; none for estimates without strata."""
-    if evidence.by_price is None:
-        return ()
+    """One row for each stratum that was heard from; none for estimates without strata, or from sides or buckets."""
+    if evidence.by_price is None or terms.asking.kind in (QuestionKind.SIDE, QuestionKind.BUCKET):
+        return ()  # sides and buckets differ from owner to owner: what a few of them say together means nothing
     tally, strata = evidence.by_price.tally, evidence.by_price.strata
-    statistic = statistic_of(terms.query)
+    statistic = statistic_of(terms)
     found = sampled(statistic, tally)
     errors = _errors(terms, found)
     edges = [terms.setting.low, *strata.bounds.tolist(), min(strata.dearest, terms.setting.high)]
@@ -63,7 +64,7 @@ def _errors(terms: Terms, found: Sampled) -> Figure:
     """Standard errors of each stratum's own shares."""
     if isinstance(terms.query, Mean):
         return np.full_like(found.mean, np.nan)
-    variance = share_variance(statistic_of(terms.query), found)
+    variance = share_variance(statistic_of(terms), found)
     own = np.clip(found.mean, 0.0, 1.0)
     each = variance.drawn * own * (1 - own) + variance.inside * own + variance.outside * (1 - own)
     return np.sqrt(np.maximum(each, 0.0)) / found.weight[:, None]

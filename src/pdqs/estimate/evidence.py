@@ -14,10 +14,13 @@ from typing import final
 import numpy as np
 
 from pdqs.estimate.chances import ChanceTally, tally_chances
+from pdqs.estimate.question_sums import QuestionSums, merged_sums, sums_for_question
 from pdqs.estimate.score import Bands, banded_tally, merged_bands
 from pdqs.estimate.strata import PriceSummary, Strata, cut, price_grain, summarise_prices
 from pdqs.estimate.tallies import Tally
+from pdqs.model.arrays import Booleans
 from pdqs.model.errors import ensure
+from pdqs.model.names import QuestionKind
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
 
@@ -40,7 +43,7 @@ class Evidence:
     """Sums over a market: the tally of each band of q, and for estimates with chances that of each stratum.
 
     ``owners`` counts all, ``asked`` those with q > 0 and ``missing`` the asked whose report did not arrive; ``least_q``
-    is the smallest q of a report that tells anything (or 1).
+    is the smallest q of a report that tells anything (or 1). ``sums`` are what a smaller question needs besides.
     """
 
     owners: int
@@ -49,6 +52,7 @@ class Evidence:
     least_q: float
     bands: Bands
     by_price: PriceStrata | None = None
+    sums: QuestionSums | None = None
 
     def merged(self, other: Evidence) -> Evidence:
         """The evidence of both sets of owners together; both by the same strata."""
@@ -62,6 +66,7 @@ class Evidence:
             least_q=min(self.least_q, other.least_q),
             bands=merged_bands(self.bands, other.bands),
             by_price=both,
+            sums=merged_sums(self.sums, other.sums),
         )
 
     @cached_property
@@ -76,17 +81,24 @@ class Evidence:
         return self.by_price.tally  # type: ignore[union-attr]  # made sure of
 
 
-def evidence_of(reports: Reports, offers: Offers, strata: Strata | None = None) -> Evidence:
-    """Add up one batch of owners; with ``strata`` for estimates with chances."""
+def evidence_of(reports: Reports, offers: Offers, strata: Strata | None = None, *, p: float = 0.5) -> Evidence:
+    """Add up one batch of owners; with ``strata`` for estimates with chances. ``p`` is the share of a quantile."""
     heard = reports.arrived & (offers.q >= LEAST_Q)
     return Evidence(
         owners=len(offers),
         asked=offers.bought,
-        missing=int(np.count_nonzero(offers.asked & ~reports.arrived)),
+        missing=int(np.count_nonzero(_asked_so_far(offers) & ~reports.arrived)),
         least_q=float(offers.q[heard].min(initial=1.0)),
         bands=banded_tally(reports, offers.q),
         by_price=None if strata is None else PriceStrata(strata=strata, tally=_by_price(reports, offers, strata)),
+        sums=sums_for_question(reports, offers, strata, p),
     )
+
+
+def _asked_so_far(offers: Offers) -> Booleans:
+    """Whose question is known: of those asked in stages, not the ones whose stage is to come."""
+    staged = offers.question.kind == QuestionKind.SIDE
+    return offers.asked & (offers.side >= 0) if staged else offers.asked
 
 
 def prices_of(reports: Reports, offers: Offers, *, grain: float = 0.0) -> PriceSummary:
@@ -94,12 +106,14 @@ def prices_of(reports: Reports, offers: Offers, *, grain: float = 0.0) -> PriceS
     return summarise_prices(offers.bids, offers.chance, reports.arrived & offers.asked, grain=grain)
 
 
-def gathered(reports: Reports, offers: Offers, *, by_price: bool, bid_range: tuple[float, float]) -> Evidence:
+def gathered(
+    reports: Reports, offers: Offers, *, by_price: bool, bid_range: tuple[float, float], p: float = 0.5
+) -> Evidence:
     """Both passes over a market that is held whole."""
     if not by_price:
-        return evidence_of(reports, offers)
+        return evidence_of(reports, offers, p=p)
     grain = price_grain(len(offers), *bid_range)
-    return evidence_of(reports, offers, cut(prices_of(reports, offers, grain=grain)))
+    return evidence_of(reports, offers, cut(prices_of(reports, offers, grain=grain)), p=p)
 
 
 def of_tally(tally: Tally) -> Evidence:
@@ -118,5 +132,5 @@ def _by_price(reports: Reports, offers: Offers, strata: Strata) -> ChanceTally:
         asked=offers.asked,
         codes=reports.codes,
         arrived=reports.arrived,
-        domain_size=offers.domain.size,
+        domain_size=offers.question.kappa,
     )

@@ -12,7 +12,7 @@ from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.functionals import CumulativeShares, Functional, NumberMean, Shares
 from pdqs.estimate.readings import Reading
 from pdqs.model.names import EstimatorName
-from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
+from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
 from pdqs.rounds.terms import Terms
 
 SUSPICIOUS = 3.0
@@ -35,7 +35,7 @@ def warnings_of(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]
     if evidence.by_price is not None:
         found += _gap(evidence)
     unbiased = terms.estimator == EstimatorName.UNBIASED
-    if not unbiased and (gap := abs(_disagreement(evidence, terms.query, reading))) > SUSPICIOUS:
+    if not unbiased and (gap := abs(_disagreement(evidence, terms, reading))) > SUSPICIOUS:
         found.append(
             f"bids and values look correlated: cheap and dear owners answer differently, by {gap:.1f} standard errors."
             " Prices may go with answers, reports may be missing for a reason, or some may not be made as agreed;"
@@ -81,8 +81,7 @@ def sensitivity_of(evidence: Evidence, terms: Terms, reading: Reading) -> str:
     far = reading.slack / unheard
     who = f"the {unheard:.0%} of owners not heard"
     if isinstance(terms.query, Mean):
-        numbers = terms.domain.numbers
-        amount = "" if far >= numbers[-1] - numbers[0] else f"{far:.3g} on average"
+        amount = "" if far >= terms.domain.span else f"{far:.3g} on average"
     else:
         amount = "" if far >= 1 else f"{100 * far:.2g} points"
     if not amount:
@@ -92,23 +91,26 @@ def sensitivity_of(evidence: Evidence, terms: Terms, reading: Reading) -> str:
 
 def looks_correlated(evidence: Evidence, terms: Terms, reading: Reading) -> bool:
     """Whether weighted and unbiased answers differ by more than chance would have it."""
-    return abs(_disagreement(evidence, terms.query, reading)) > SUSPICIOUS
+    return abs(_disagreement(evidence, terms, reading)) > SUSPICIOUS
 
 
-def _disagreement(evidence: Evidence, query: Query, reading: Reading) -> float:
+def _disagreement(evidence: Evidence, terms: Terms, reading: Reading) -> float:
     """The largest disagreement between weighted and unbiased, in standard errors."""
-    statistic = statistic_of(query)
-    apart = disagreement(statistic, evidence.tally)
+    query = terms.query
+    apart = disagreement(statistic_of(terms), evidence.tally)
     if isinstance(query, Histogram):
         # The worst of k gaps is larger by chance alone: compare it with what the worst of k would reach.
         return float(np.abs(apart).max()) - math.sqrt(2 * math.log(max(apart.size / 2, 1)))
-    if isinstance(query, Median | Quantile):
+    if isinstance(query, Median | Quantile) and terms.asking.whole:
         return float(apart[int(np.searchsorted(query.domain.numbers, reading.value))])
     return float(apart[-1])
 
 
-def statistic_of(query: Query) -> Functional:
-    """The functional that a query is read from."""
+def statistic_of(terms: Terms) -> Functional:
+    """The functional that a query is read from; of smaller questions, the shares or numbers of their answers."""
+    query = terms.query
+    if not terms.asking.whole:
+        return NumberMean(terms.asking.answers.numbers) if isinstance(query, Mean) else Shares(terms.kappa)
     if isinstance(query, Count):
         return Shares(2)
     if isinstance(query, Histogram):

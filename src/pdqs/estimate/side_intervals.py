@@ -14,14 +14,12 @@ stands: the largest j that falls would lose the median of a two-humped populatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
-
 import numpy as np
 
 from pdqs.estimate.gap import shifted
 from pdqs.estimate.sides import SideSums, SideTally, side_sums
 from pdqs.model.arrays import Booleans, Floats
+from pdqs.rounds.stages import Window
 
 FRACTIONS = tuple(2.0**-power for power in range(6, -1, -1))
 WINDOW_REACH = 2.0
@@ -33,28 +31,22 @@ _LINE_REACH, _MIDDLE_REACH, _CLIP_REACH = 1.96, 0.3, 1.0
 _LEAST_LINE = 3
 
 
-@final
-@dataclass(frozen=True)
-class Window:
-    """Codes that are not ruled out, both ends included."""
-
-    low: int
-    high: int
-
-
 def answer_reach(*, lottery: bool) -> float:
     """c of the 95 % interval."""
     return LOTTERY_REACH if lottery else ANSWER_REACH
 
 
-def window(tally: SideTally, domain_size: int, reach: float, *, lottery: bool, gap: float = 0.0) -> Window:
-    """[L, U] at c = ``reach``. ``gap`` is the share of owners whom no report can speak for."""
+def window(
+    tally: SideTally, domain_size: int, reach: float, *, lottery: bool, gap: float = 0.0, dishonest: float = 0.0
+) -> Window:
+    """[L, U] at c = ``reach``. ``gap`` is the share of owners whom no report can speak for, ``dishonest`` how far
+    cheats may have moved every F."""
     if not tally.thresholds.size:
         return Window(0, domain_size - 1)
     least, most = shifted(tally.p, gap)
     sums = side_sums(tally)
-    below = _leading(falls(_moved(sums, tally.p - least), reach, lottery=lottery))
-    above = _leading(falls(_moved(sums, tally.p - most).mirrored(), reach, lottery=lottery))
+    below = _leading(falls(_moved(sums, tally.p - least + dishonest), reach, lottery=lottery))
+    above = _leading(falls(_moved(sums, tally.p - most - dishonest).mirrored(), reach, lottery=lottery))
     low = int(tally.thresholds[below - 1]) + 1 if below else 0
     high = int(tally.thresholds[-above]) if above else domain_size - 1
     return Window(min(low, high), max(low, high))

@@ -11,7 +11,8 @@ from typing import final
 import numpy as np
 
 from pdqs.clearing import clear
-from pdqs.estimate import gathered, of_tally, read_evidence, tally
+from pdqs.estimate import in_stages, of_tally, read_evidence, tally
+from pdqs.estimate.answers import evidence_for
 from pdqs.estimate.remarks import looks_correlated
 from pdqs.experiments import bids, populations
 from pdqs.experiments.mechanisms import COEFFICIENTS, Mechanism, Offerings, mechanism_named
@@ -166,17 +167,16 @@ def play(values: Column, drawn_bids: Floats, terms: Terms, rng: np.random.Genera
     two values only, says it is.
     """
     offers = clear(drawn_bids, terms, draws=rng)
-    reports = randomise(values, offers, rng)
+    offers, reports = in_stages(offers, terms, lambda known: randomise(values, known, rng))
     by_lottery = isinstance(terms.bound_rule, Asks)
-    if by_lottery:
-        sums = gathered(reports, offers, by_price=True, bid_range=(terms.setting.low, terms.setting.high))
+    if by_lottery or not terms.asking.whole:
+        sums = evidence_for(reports, offers, terms)
     else:
         sums = of_tally(tally(reports, offers.q))
     found = read_evidence(sums, terms, LEVEL)
+    keeps = by_lottery or not terms.asking.whole
     reweighted = (
-        found
-        if by_lottery
-        else read_evidence(sums, dataclasses.replace(terms, estimator=EstimatorName.WEIGHTED), LEVEL)
+        found if keeps else read_evidence(sums, dataclasses.replace(terms, estimator=EstimatorName.WEIGHTED), LEVEL)
     )
     bought = offers.q > 0
     claimed = epsilon(offers.q[bought], 2)

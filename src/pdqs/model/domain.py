@@ -111,6 +111,15 @@ class Domain:
             raise DomainError("categories have no order and no mean: use Histogram, or a grid of numbers")
         return self.start + self.step * np.arange(self.size, dtype=np.float64)
 
+    @property
+    def span(self) -> float:
+        """How far the last value of a domain of numbers is from the first.
+
+        >>> Domain.grid(14, 61, 1).span
+        47.0
+        """
+        return self.step * (self.size - 1)
+
     def encode(self, values: Column, *, column: str = "value") -> Integers:
         """Codes 0..k-1 of a column of values; refuses what is not in the domain, naming the row.
 

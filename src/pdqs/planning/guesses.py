@@ -11,6 +11,9 @@ from pdqs.model.checks import number, shown
 from pdqs.model.errors import PlanError
 from pdqs.model.query import Count, Query
 
+MOST_CELLS = 2**16
+"""An even spread over a larger domain is described by so many cells of it."""
+
 Guess = float | Sequence[float] | Floats
 """The share who say 1, for a count; for other queries the share of each value of the domain, in its order."""
 
@@ -23,7 +26,8 @@ def shares_of(guess: Guess | None, query: Query) -> Floats:
     """
     size = query.question.domain.size
     if guess is None:
-        return np.full(size, 1.0 / size)
+        even = min(size, MOST_CELLS)
+        return np.full(even, 1.0 / even)
     if isinstance(query, Count):
         share = number(guess, "guess", PlanError)
         if not 0 <= share <= 1:
@@ -37,13 +41,18 @@ def shares_of(guess: Guess | None, query: Query) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def typical_codes(shares: Floats, owners: int) -> Integers:
+def typical_codes(shares: Floats, owners: int, domain_size: int | None = None) -> Integers:
     """Codes of so many owners, as near to the shares as whole owners can be.
+
+    Where the shares are of fewer cells than the domain has values, codes are spread over it evenly.
 
     >>> typical_codes(np.array([0.7, 0.3]), 10).tolist()
     [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
     """
-    codes = np.searchsorted(np.cumsum(shares), (np.arange(owners) + 0.5) / owners)
+    middles = (np.arange(owners) + 0.5) / owners
+    if domain_size is not None and shares.size < domain_size:
+        return np.minimum(middles * domain_size, domain_size - 1).astype(np.int64)
+    codes = np.searchsorted(np.cumsum(shares), middles)
     return np.minimum(codes, shares.size - 1).astype(np.int64)
 
 

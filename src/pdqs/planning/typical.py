@@ -17,6 +17,7 @@ import numpy as np
 
 from pdqs.clearing import clear
 from pdqs.clearing.lottery.market import BITS
+from pdqs.estimate import in_stages
 from pdqs.estimate.answers import Answer, answer_from_evidence, evidence_for
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.functionals import CumulativeShares
@@ -25,6 +26,7 @@ from pdqs.estimate.readings import estimated_shares
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.names import EstimatorName
 from pdqs.model.query import Mean, Median, Quantile
+from pdqs.planning.asking import ranks_between
 from pdqs.planning.guesses import typical_codes
 from pdqs.planning.quantile_widths import value_half_width
 from pdqs.pricing.rules import Asks
@@ -120,7 +122,7 @@ def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int,
     """A few answers from the same offers: to clear is slower than to answer."""
     times = _effort(terms, rough=rough).answers if len(offers) < _OWNERS_IN_ALL else 2
     rng = np.random.default_rng([_SEED, at])
-    codes = typical_codes(shares, len(offers))
+    codes = typical_codes(shares, len(offers), terms.domain_size)
 
     def some(count: int) -> list[Width]:
         return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(count)]
@@ -134,13 +136,17 @@ def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int,
 def _unsure(found: list[Width]) -> bool:
     """Whether the mean width of these answers is off by more than 2 %: so little is told that it hangs on chance."""
     widths = np.array([each.share for each in found if each.answered])
-    return bool(widths.size) and float(widths.std(ddof=1) / math.sqrt(widths.size) / widths.mean()) > _SURE
+    return (
+        bool(widths.size)
+        and float(widths.std(ddof=1) / math.sqrt(widths.size) / max(float(widths.mean()), 1e-12)) > _SURE
+    )
 
 
 def _round(
     offers: Offers, terms: Terms, codes: Integers, shares: Floats, level: float, entropy: SeededEntropy
 ) -> Width:
-    evidence = evidence_for(drawn_reports(codes, offers, entropy), offers, terms)
+    offers, reports = in_stages(offers, terms, lambda known: drawn_reports(codes, known, entropy))
+    evidence = evidence_for(reports, offers, terms)
     found = answer_from_evidence(evidence, terms, level=level)
     some = offers.asked
     bought = {
@@ -159,10 +165,11 @@ def _half_widths(found: Answer, evidence: Evidence, terms: Terms, shares: Floats
     ends, joint = np.atleast_2d(found.interval), np.atleast_2d(found.simultaneous)
     half, jointly = (float(np.mean(x[:, 1] - x[:, 0])) / 2.0 for x in (ends, joint))
     if isinstance(terms.query, Median | Quantile):
-        return _quantile_half_widths(evidence, terms, shares, found.level)
+        if terms.asking.whole:
+            return _quantile_half_widths(evidence, terms, shares, found.level)
+        return ranks_between(found, terms, shares), half, half
     if isinstance(terms.query, Mean):
-        numbers = terms.domain.numbers
-        return half / float(numbers[-1] - numbers[0]), half, half
+        return half / terms.domain.span, half, half
     return half / evidence.owners, math.nan, jointly / evidence.owners
 
 

@@ -53,6 +53,5 @@ def unit_of(query: Query, *, guessed: bool) -> Unit:
     """The unit of a query's half-width; a quantile's is the rank unless its values are guessed."""
     quantile = isinstance(query, Median | Quantile)
     if isinstance(query, Mean) or (quantile and guessed):
-        numbers = query.question.domain.numbers
-        return Unit("in units of the values", True, float(numbers[-1] - numbers[0]))
+        return Unit("in units of the values", True, query.question.domain.span)
     return Unit("points of rank" if quantile else "points", False, 1.0)

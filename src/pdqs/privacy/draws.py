@@ -1,8 +1,8 @@
 """Public draws: words that decide by lot, known to everyone and chosen by nobody.
 
 Every owner has a row of 32-bit words. Word 0 is her lottery draw and word 1 her place among those who climb the ladder
-of scales; words from 2 on are for what else may go by lot (her stage, her question), so that no word ever serves twice.
-A draw must not depend on any bid; it says nothing of any value.
+of scales; word 2 tells her stage, word 3 her place among the sides that a stage asks about, and word 4 is the seed of
+her buckets: no word ever serves twice. A draw must not depend on any bid; it says nothing of any value.
 
 The source is a seed, or for want of one the hash of the round's terms: word w of an owner is then a function of the
 source, her number and w alone, whatever the order of rows. It is kept apart from the coins of
@@ -30,7 +30,9 @@ from pdqs.privacy.philox import Numbers, philox_word
 
 LOTTERY_WORD = 0
 JITTER_WORD = 1
-FIRST_FREE_WORD = 2
+STAGE_WORD = 2
+SIDE_WORD = 3
+BUCKET_WORD = 4
 
 Draws = int | np.random.Generator | Entropy | Column | None
 """A seed, a generator, the words themselves, or nothing: then they follow from the terms."""
@@ -94,6 +96,16 @@ def public_words(draws: Draws, owners: Column | None, count: int, *, source: str
     if numbers.size != count:
         raise InputError(f"column 'owner': {numbers.size:,} ids for {count:,} bids")
     return words_of_owners(numbers, draw_key(source if draws is None else int(draws)), word)
+
+
+def reusable(draws: Draws) -> Draws:
+    """The source of further words: a seed or a stream gives more of them. Words that were given served their purpose,
+    and others follow from the terms.
+
+    >>> reusable(7), reusable([1, 2, 3])
+    (7, None)
+    """
+    return draws if isinstance(draws, int | np.integer | np.random.Generator | Entropy) else None
 
 
 def _given(draws: Column, count: int) -> Words:

@@ -12,6 +12,7 @@ from typing import Protocol, final, runtime_checkable
 import numpy as np
 
 from pdqs.model.arrays import Integers, Words
+from pdqs.model.errors import ensure
 
 WORD_BITS = 32
 
@@ -31,6 +32,22 @@ class OwnEntropy(Entropy, Protocol):
     """
 
     def words_of(self, places: Integers) -> Words: ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SomeOwners:
+    """The words of some owners of a batch, by their places in it: those left out leave theirs unused."""
+
+    entropy: OwnEntropy
+    places: Integers
+
+    def words(self, count: int) -> Words:
+        ensure(count == self.places.size, "each of these owners draws, or words_of says who")
+        return self.entropy.words_of(self.places)
+
+    def words_of(self, places: Integers) -> Words:
+        return self.entropy.words_of(self.places[places])
 
 
 @final

@@ -36,7 +36,7 @@ class OwnerEntropy:
         self._seed = seed
         self._numbers = numbers
         self._first_block = philox_words(numbers, 0, seed)
-        self._drawn = 0
+        self._drawn = np.zeros(numbers.size, dtype=np.int32)
 
     def words(self, count: int) -> Words:
         """The next word of every owner."""
@@ -44,17 +44,24 @@ class OwnerEntropy:
         return self.words_of(np.arange(count))
 
     def words_of(self, places: Integers) -> Words:
-        """The next word of the owners at these places, who must have drawn as often as anyone has."""
-        block, word = divmod(self._next(), _WORDS_PER_BLOCK)
+        """The next word of the owners at these places, each of whom is there once."""
+        drawn = self._drawn[places]
+        self._drawn[places] = drawn + 1
+        if not drawn.size or drawn.min() == drawn.max():
+            return self._words(places, int(drawn.max(initial=0)))
+        words: Words = np.empty(drawn.size, dtype=np.uint32)
+        for number in np.unique(drawn):
+            here = drawn == number
+            words[here] = self._words(places[here], int(number))
+        return words
+
+    def _words(self, places: Integers, number: int) -> Words:
+        block, word = divmod(number, _WORDS_PER_BLOCK)
         if block == 0:
             words: Words = self._first_block[word, places]
         else:
             words = philox_words(self._numbers[places], block, self._seed)[word]
         return words
-
-    def _next(self) -> int:
-        self._drawn += 1
-        return self._drawn - 1
 
 
 def number_ids(ids: object, *, column: str = "owner") -> Numbers:

@@ -86,8 +86,11 @@ def _of_device(given: Value | Level | Side | Bucket, query: Query, stages: int |
 
 
 def _named(kind: str, figure: str, query: Query, epsilon_max: float, stages: int | None) -> Question:
-    """value, level, level:5, side, bucket or bucket:8; without a figure, as many codes as the cap makes best."""
+    """value, level, level:5, side, side:20:40 (a guess), bucket or bucket:8; without a figure, as many codes as the cap
+    makes best."""
     takes = (QuestionKind.LEVEL, QuestionKind.BUCKET)
+    if kind == QuestionKind.SIDE and figure:
+        return dataclasses.replace(query.question, kind=kind, codes=0, stages=stages or 1, guess=_guess(figure))
     if figure and not (kind in takes and figure.isdecimal()):
         raise TermsError(f"a question is {listed(QuestionKind)}, level:5 or bucket:8, got {kind + ':' + figure!r}")
     usual = {QuestionKind.LEVEL: levels_for, QuestionKind.BUCKET: buckets_for}
@@ -96,6 +99,14 @@ def _named(kind: str, figure: str, query: Query, epsilon_max: float, stages: int
     )
     usual_stages = USUAL_STAGES if kind == QuestionKind.SIDE else 1
     return dataclasses.replace(query.question, kind=kind, codes=codes, stages=stages or usual_stages)
+
+
+def _guess(figure: str) -> tuple[float, float]:
+    try:
+        low, high = map(float, figure.split(":"))
+    except ValueError:
+        raise TermsError(f"a guess is side:LOW:HIGH, such as side:20:40, got {'side:' + figure!r}") from None
+    return low, high
 
 
 def _automatic(query: Query, epsilon_max: float, stages: int | None, *, plain: bool) -> Question:

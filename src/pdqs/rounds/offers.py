@@ -93,6 +93,11 @@ class Offers(Shown, Framed):
         asked: Booleans = self.q > 0
         return asked
 
+    def of_stage(self, stage: int) -> Booleans:
+        """Who is asked in this stage, counted from 1."""
+        here: Booleans = self.asked & (self.stage == stage)
+        return here
+
     @cached_property
     def by_lottery(self) -> bool:
         """Whether some owners were left out by a draw, or could be."""

@@ -18,7 +18,7 @@ from pdqs.model.errors import RuleError, TermsError
 from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
 from pdqs.model.names import ClearingName, ContractName, EstimatorName, QuestionKind, RuleName, chosen
 from pdqs.model.priors import FromPastBids, Prior, Uniform
-from pdqs.model.query import KINDS, Query
+from pdqs.model.query import KINDS, Count, Query
 from pdqs.model.question import Question
 from pdqs.present.text import Shown
 from pdqs.pricing import rules
@@ -67,7 +67,7 @@ class Terms(Shown):
     prior: Prior | None = None
     scale: float | None = None
     priced_as_binary: bool = False
-    question: Given = QuestionKind.VALUE.value
+    question: Given = QuestionKind.AUTO.value
     stages: int | None = dataclasses.field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -156,7 +156,7 @@ class Terms(Shown):
         low, high = self.bid_range
         return [
             ("values", str(self.domain)),
-            ("question", f"{self.asking}{'; ' * bool(self.asking.reason)}{self.asking.reason}"),
+            *([] if isinstance(self.query, Count) else [("question", self._asked())]),
             ("bids", f"{low:g} to {high:g}"),
             ("rule", self.rule_name),
             ("clearing", self.clearing),
@@ -167,6 +167,9 @@ class Terms(Shown):
             *([("scale", f"{self.scale:g}")] if self.scale is not None else []),
             *([("priced as", "binary")] if self.priced_as_binary else []),
         ]
+
+    def _asked(self) -> str:
+        return f"{self.asking}; {self.asking.reason}" if self.asking.reason else str(self.asking)
 
     @property
     def asking(self) -> Question:

@@ -65,7 +65,7 @@ class Batch:
         """Offers as :class:`pdqs.scale.kernels.PriceBids` wrote them; without chances everyone was asked."""
         with self.rows_named():
             made = [self._floats(name) for name in OFFER_COLUMNS[1:]]
-            offers = checked_offers(made[0], made[1], made[2], made[3], terms.domain)
+            offers = checked_offers(made[0], made[1], made[2], made[3], terms.asking)
             chance, draw = (
                 self._floats(name) if name in self.table.schema.names else np.full(len(self), otherwise)
                 for name, otherwise in zip(LOTTERY_COLUMNS, (1.0, 0.0), strict=True)

@@ -160,6 +160,8 @@ class Pricing:
 
 def refuse_unstreamable(terms: Terms) -> None:
     """Only what needs no look at all bids at once can be streamed."""
+    if not terms.asking.whole:
+        raise TermsError(f"a stream asks for whole values, not for {terms.asking.kind}s: give question 'value'")
     if not terms.clearing_facts.streams or isinstance(terms.bound_rule, ReadsBids):
         raise TermsError(
             f"clearing {terms.clearing!r} with rule {terms.rule_name!r} looks at all bids together, which a stream"

@@ -13,11 +13,13 @@ from pdqs.model.arrays import Booleans, Floats
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError, RowError
 from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT
+from pdqs.model.question import Question
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, received
 from pdqs.rounds.terms import Terms
 from pdqs.tables.files import amounts, naming, read_table
+from pdqs.tables.question_files import COLUMNS, question_columns, with_question
 from pdqs.trade import Trade
 
 OFFER_COLUMNS = ("owner", "bid", "q", "epsilon", "payment")
@@ -37,6 +39,7 @@ def offer_columns(owners: Sequence[str], offers: Offers) -> dict[str, Sequence[o
         "payment": amounts(offers.payment_micros),
         "chance": offers.chance.tolist(),
         "draw": offers.draw.tolist(),
+        **question_columns(offers),
     }
 
 
@@ -54,26 +57,32 @@ def _reported(reports: Reports) -> Iterator[tuple[object, bool]]:
     return zip(reports.values.tolist(), reports.arrived.tolist(), strict=True)
 
 
-def read_offers(path: Path, domain: Domain) -> tuple[list[str], Offers]:
-    """Owners and their offers, made for this very domain: the epsilon must be that of q on its k values."""
-    table = read_table(path, OFFER_COLUMNS, optional=LOTTERY_COLUMNS)
+def read_offers(path: Path, asked: Domain | Question) -> tuple[list[str], Offers]:
+    """Owners and their offers, made for this very question (of a domain: for its values whole): the epsilon must be
+    that of q on its kappa answers."""
+    question = asked if isinstance(asked, Question) else Question(domain=asked)
+    own = COLUMNS[question.kind]
+    table = read_table(path, OFFER_COLUMNS, optional=(*LOTTERY_COLUMNS, *own), may_be_missing=("at_most",))
     bids, q, epsilon, payments = (table.floats(name) for name in OFFER_COLUMNS[1:])
     chance = table.floats("chance") if "chance" in table else np.ones(len(table))
     draw = table.floats("draw") if "draw" in table else np.zeros(len(table))
     with naming(path):
         if len(table) < 2:
             raise InputError(f"a market needs at least 2 owners, got {len(table)}")
-        offers = with_lottery(checked_offers(bids, q, epsilon, payments, domain), chance, draw)
+        offers = with_lottery(checked_offers(bids, q, epsilon, payments, question), chance, draw)
+        numbers = {name: table.floats(name) for name in own if name in table and name != "at_most"}
+        offers = with_question(offers, numbers, table.columns.get("at_most"))
     return [str(owner) for owner in table.columns["owner"]], offers
 
 
-def checked_offers(bids: Floats, q: Floats, epsilon: Floats, payments: Floats, domain: Domain) -> Offers:
-    """Offers from their columns, refused where they are none or another domain's; the budget is what they add up to."""
+def checked_offers(bids: Floats, q: Floats, epsilon: Floats, payments: Floats, question: Question) -> Offers:
+    """Offers from their columns, refused where they are none or another question's; the budget is their sum."""
     _refuse((q >= 0) & (q < 1), "q", q, "is not a chance of at least 0 and below 1")
     _refuse(q * Q_UNITS == np.floor(q * Q_UNITS), "q", q, "is not a multiple of 2^-32, as the q of an offer is")
-    true_epsilon = epsilon_upper(q, domain.size)
+    true_epsilon = epsilon_upper(q, question.kappa)
     same = np.abs(epsilon - true_epsilon) <= 1e-9 * (1.0 + true_epsilon)
-    _refuse(same, "epsilon", epsilon, f"is not the loss of this q on {domain.size} values: another domain made it")
+    of = f"on {question.kappa} values" if question.whole else f"among {question.kappa} {question.kind}s"
+    _refuse(same, "epsilon", epsilon, f"is not the loss of this q {of}: another domain or question made it")
     countable = (payments >= 0) & (payments * MICROS_PER_UNIT <= LARGEST_PAYMENT_MICROS)
     _refuse(countable, "payment", payments, "is not an amount of money")
     payment_micros = np.rint(payments * MICROS_PER_UNIT).astype(np.int64)
@@ -82,8 +91,9 @@ def checked_offers(bids: Floats, q: Floats, epsilon: Floats, payments: Floats, d
         q=q,
         epsilon=true_epsilon,
         payment_micros=payment_micros,
-        domain=domain,
+        domain=question.domain,
         budget_micros=int(payment_micros.sum()),
+        question=question,
     )
 
 

@@ -195,6 +195,6 @@ def test_figures_that_make_no_rule_are_refused(make: Any) -> None:
 @pytest.mark.parametrize(("k", "cap"), [(48, 0.01), (1000, 0.2)])
 def test_the_optimal_rule_falls_under_a_cap_far_below_a_thousandth(contract: str, k: int, cap: float) -> None:
     query = pdqs.Median(pdqs.Domain.grid(1, k, 1))
-    terms = pdqs.presets.sound(query=query, budget=1.0, epsilon_max=cap, contract=contract)
+    terms = pdqs.presets.sound(query=query, budget=1.0, epsilon_max=cap, contract=contract, question="value")
     offers = pdqs.clear([0.1, 0.5, 0.8], terms)
     assert 0 < offers.q.max() <= terms.q_max < 1e-3

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pdqs.cli.options import TermsOptions, with_options
 from pdqs.cli.shared_options import Json, Level, Overwrite
 from pdqs.cli.streams import Cluster, answer_stream, streamed
+
+if TYPE_CHECKING:
+    from pdqs.rounds.offers import Offers
+    from pdqs.rounds.reports import Reports
+    from pdqs.rounds.terms import Terms
 
 
 @with_options
@@ -23,6 +28,13 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Write what is now due (owner,paid) to a file of those kinds, to - or a folder.")
     ] = None,
+    stage: Annotated[
+        int | None, typer.Option(min=1, help="Answer from the reports of the stages up to this one.")
+    ] = None,
+    next_offers: Annotated[
+        Path | None,
+        typer.Option("--next", help="Write the offers with the questions of the stage after --stage to this file."),
+    ] = None,
     overwrite: Overwrite = False,
     level: Level = 0.95,
     cluster: Cluster = None,
@@ -30,25 +42,60 @@ def run(
 ) -> None:
     """Turn reports and offers into an answer with an interval.
 
-    An owner without a report, or with an empty one, has not reported.
+    An owner without a report, or with an empty one, has not reported. Where sides are asked in stages, --stage 1 --next
+    FILE says what the first stage leaves open and writes the offers with the questions of the second; and so on, with
+    the reports of all stages so far in one file. Done again, a step gives the same.
     """
     import pdqs
     from pdqs.cli.output import console_output, terms_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.model.errors import InputError
-    from pdqs.pricing.rules.lottery import Asks
-    from pdqs.rounds.settlement import refuse_overspent
-    from pdqs.tables import files, round_files
+    from pdqs.tables import files
 
     if streamed(offers, cluster, out) or streamed(reports, cluster, out):
         answer_stream(offers, reports, options, out, cluster, level, as_json)
         return
-    check_targets(out, inputs=(offers, reports, *options.files), overwrite=overwrite)
+    for target in (out, next_offers):
+        check_targets(target, inputs=(offers, reports, *options.files), overwrite=overwrite)
     if offers == reports:
         raise InputError(f"offers and reports are two files, got {offers} for both")
     to = console_output(as_json, out)
-    domain = options.terms(budget=0.0).domain
-    owners, offered = round_files.read_offers(Path(offers), domain)
+    owners, offered, arrived, terms = read_round(offers, reports, options)
+    answer = pdqs.answer(arrived, offered, terms, level=level, stage=stage)
+    if next_offers is not None:
+        write_next(next_offers, owners, offered, arrived, terms, stage)
+    if out is not None:
+        due = pdqs.settle(offered, arrived, terms)
+        save(out=out, table={"owner": owners, "paid": files.amounts(due.micros)})
+
+    to.show(answer)
+    to.wrote(out, next_offers)
+    to.finish({**terms_data(terms), "answer": answer.to_dict()})
+
+
+def write_next(
+    path: Path, owners: list[str], offered: Offers, arrived: Reports, terms: Terms, stage: int | None
+) -> None:
+    """The offers with the questions of the stage after this one."""
+    from pdqs.cli.saving import save
+    from pdqs.estimate import narrowed
+    from pdqs.model.errors import InputError
+    from pdqs.tables import round_files
+
+    if stage is None:
+        raise InputError("--next goes with --stage: which stage has come to its end?")
+    save(out=path, table=round_files.offer_columns(owners, narrowed(offered, arrived, terms, stage + 1)))
+
+
+def read_round(offers: str, reports: str, options: TermsOptions) -> tuple[list[str], Offers, Reports, Terms]:
+    """Owners, their offers and reports, and the terms they are of; refused where they are not of one round."""
+    from pdqs.model.errors import InputError
+    from pdqs.pricing.rules.lottery import Asks
+    from pdqs.rounds.settlement import refuse_overspent
+    from pdqs.tables import files, round_files
+
+    asked = options.terms(budget=0.0).asking
+    owners, offered = round_files.read_offers(Path(offers), asked)
     terms = options.terms(budget=offered.spent)
     if isinstance(terms.bound_rule, Asks) and not (offered.by_lottery or offered.draw.any()):
         raise InputError(
@@ -58,15 +105,8 @@ def run(
     with files.naming(Path(offers)):
         round_files.refuse_other_terms(offered, terms)
     refuse_overspent(offered, terms)
-    arrived = round_files.read_reports(Path(reports), owners, domain)
+    arrived = round_files.read_reports(Path(reports), owners, asked.answers)
     strange = (arrived.arrived & ~offered.asked).tolist()
     if offered.by_lottery and any(strange):
         raise InputError(f"{reports}: a report from owner {owners[strange.index(True)]!r}, who was not asked")
-    answer = pdqs.answer(arrived, offered, terms, level=level)
-    if out is not None:
-        due = pdqs.settle(offered, arrived, terms)
-        save(out=out, table={"owner": owners, "paid": files.amounts(due.micros)})
-
-    to.show(answer)
-    to.wrote(out)
-    to.finish({**terms_data(terms), "answer": answer.to_dict()})
+    return owners, offered, arrived, terms
