@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis.generation import GenerationMode
 
-from market.town import found_town
+from market.town import found_town, new_database
 from pdqs.market import Settings, access
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
@@ -31,9 +31,11 @@ class Api:
     round_id: str
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     url = f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/market.db"
+    if request.param == "postgresql":
+        url = new_database(request.getfixturevalue("postgres"), "fuzz")
     town = found_town(url)
     (owner,) = town.add_owners(1)
     found = town.open_round()
@@ -58,6 +60,8 @@ def test_no_request_made_from_the_description_makes_the_api_fault(api: Api, role
     statuses: set[int] = set()
     for found in api.schema.get_all_operations():
         operation = found.ok()
+        if operation.path == "/v1/me/erase" and mode is GenerationMode.POSITIVE:
+            continue  # it would end the caller, and with her the rest of the fuzzing
 
         @_EFFORT
         @given(case=_calls(api, operation, mode))

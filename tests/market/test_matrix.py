@@ -100,6 +100,8 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("POST", "/v1/users", {"role": "owner", "name": "x"}, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users/{user}/code", None, (404, 404, 200, 404, 200)),
     ("GET", "/v1/me/access", None, (200, 200, 200, 200, 200)),
+    ("GET", "/v1/me/export", None, (200, 200, 200, 200, 200)),
+    ("POST", "/v1/me/erase", {"forgo_balance": "perhaps"}, (422, 422, 422, 422, 422)),  # each would erase herself
     ("POST", "/v1/users/{spare}/revoke", None, (404, 404, 404, 404, 200)),
     ("POST", "/v1/users/{spare}/disable", None, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users/{spare}/enable", None, (403, 403, 403, 403, 200)),

@@ -34,6 +34,7 @@ from pdqs.protocol.market_messages import (
     User,
     UserPage,
 )
+from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary
 from pdqs.protocol.transport import Answer, Transport, paged
 
@@ -65,6 +66,14 @@ class MarketClient(Transport):
     def access(self, after: str | None = None, limit: int = 50) -> AccessPage:
         """A page of who signed in as the caller."""
         return self.ask(AccessPage, "GET", "/v1/me/access", params=_page(after, limit))
+
+    def export(self) -> Export:
+        """Everything that the market holds on the caller."""
+        return self.ask(Export, "GET", "/v1/me/export")
+
+    def erase(self, *, forgo_balance: bool = False) -> Member:
+        """Have the caller's name forgotten and her account closed."""
+        return self.ask(Member, "POST", "/v1/me/erase", body=Erasure(forgo_balance=forgo_balance))
 
     def revoke(self, user_id: str) -> User:
         """End every sign-in of a user."""

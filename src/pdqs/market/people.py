@@ -47,7 +47,7 @@ def revoke_all(market: Market, actor: User, user_id: str) -> User:
 def disable_user(market: Market, actor: User, user_id: str) -> Member:
     """Shut someone out: every sign-in ends, and no code is made until she is let in again. Her money stays hers."""
     access.require(actor, "operator")
-    if user_id in (actor.user_id, derived_id("u", _SERVER, _FIRST_KEY)):
+    if user_id == actor.user_id or is_first_operator(user_id):
         raise ConflictError(ProblemType.WRONG_ACCOUNT, "neither yourself nor the first operator can be disabled")
     with market.store.write() as connection:
         known = _row(connection, user_id)
@@ -55,7 +55,7 @@ def disable_user(market: Market, actor: User, user_id: str) -> Member:
         if known.disabled_at_ms is None:
             _set_disabled(connection, user_id, market.clock())
             trail.note(connection, user_id, "disabled", by=actor.user_id, at_ms=market.clock())
-        kept = member_from(_row(connection, user_id))
+        kept = member_by_id(connection, user_id)
     market.callers.forget(user_id)
     return kept
 
@@ -70,7 +70,7 @@ def enable_user(market: Market, actor: User, user_id: str) -> Member:
         if known.disabled_at_ms is not None:
             _set_disabled(connection, user_id, None)
             trail.note(connection, user_id, "enabled", by=actor.user_id, at_ms=market.clock())
-        return member_from(_row(connection, user_id))
+        return member_by_id(connection, user_id)
 
 
 def first_operator(market: Market) -> Invitation:
@@ -93,6 +93,16 @@ def member_from(row: Found) -> Member:
     """A user as operators see her."""
     shut = {"disabled_at_ms": row.disabled_at_ms, "erased_at_ms": row.erased_at_ms}
     return Member(**access.user_from(row).model_dump(), **shut)
+
+
+def member_by_id(connection: Connection, user_id: str) -> Member:
+    """The same, as operators see her."""
+    return member_from(_row(connection, user_id))
+
+
+def is_first_operator(user_id: str) -> bool:
+    """Whether this is the operator that the market started with."""
+    return user_id == derived_id("u", _SERVER, _FIRST_KEY)
 
 
 def _row(connection: Connection, user_id: str) -> Found:

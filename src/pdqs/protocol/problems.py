@@ -63,6 +63,7 @@ class ProblemType(StrEnum):
     INSUFFICIENT_FUNDS = "insufficient-funds"
     WRONG_ACCOUNT = "wrong-account"
     ACCOUNT_DISABLED = "account-disabled"
+    MONEY_TO_COME = "money-to-come"
 
     # What was sent
     INVALID = "invalid"

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, forecasting, people, reads, round_steps
+from pdqs.market import access, forecasting, own_data, people, reads, round_steps
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
@@ -37,6 +37,7 @@ from pdqs.protocol.market_messages import (
     User,
     UserPage,
 )
+from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
 from pdqs.protocol.summaries import NoticePage, RoundPage
 from pdqs.tables.spreadsheet import harmless
@@ -94,6 +95,18 @@ def get_me(caller: Calling) -> Me:
 def get_access(caller: Calling, after: After = None, limit: Limit = LIMIT) -> AccessPage:
     """Who signed in as me, by whose code, and who ended my sign-ins; newest first."""
     return reads.access_page(caller.market, caller.user(), after, limit)
+
+
+@router.get("/me/export", tags=["people"])
+def get_export(caller: Calling) -> Export:
+    """Everything that the market holds on me."""
+    return own_data.export(caller.market, caller.user())
+
+
+@router.post("/me/erase", tags=["people"])
+def post_erase(wish: Erasure, caller: Calling) -> Member:
+    """Forget my name, end my sign-ins and close my account; the ledger keeps its lines."""
+    return own_data.erase(caller.market, caller.user(), wish)
 
 
 @router.post("/users/{user_id}/revoke", tags=["people"])

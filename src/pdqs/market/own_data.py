@@ -1,0 +1,119 @@
+"""A person's own data: all of it to take away, and her name to be forgotten. The books stay whole."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, and_, or_, select, update
+
+from pdqs.market import access, ledger, reads, trail
+from pdqs.market.context import Market
+from pdqs.market.people import is_first_operator, member_by_id
+from pdqs.market.store.schema import bids, offers, reports, rounds, users
+from pdqs.market.views import plan_of
+from pdqs.model.money import exact_money
+from pdqs.protocol.market_messages import AnswerMessage, Member, User
+from pdqs.protocol.own_data import Erasure, Export, OwnRound, TakenPart
+from pdqs.protocol.problems import ConflictError, ProblemType
+from pdqs.protocol.summaries import PlanSummary
+from pdqs.protocol.transport import paged
+
+ERASED = "erased"
+_PAGE = 1000
+
+
+def export(market: Market, actor: User) -> Export:
+    """Everything that the market holds on the caller."""
+    own = reads.me(market, actor)
+    postings = paged(lambda after: reads.statement(market, actor, after, _PAGE))
+    events = paged(lambda after: reads.access_page(market, actor, after, _PAGE))
+    with market.store.read() as connection:
+        return Export(
+            exported_at_ms=market.clock(),
+            user=member_by_id(connection, actor.user_id),
+            balance_micros=own.balance_micros,
+            reports_made=own.reports_made,
+            postings=list(postings),
+            access=list(events),
+            taken_part=_taken_part(connection, actor),
+            rounds=_rounds(connection, actor),
+        )
+
+
+def erase(market: Market, actor: User, wish: Erasure) -> Member:
+    """Forget the caller's name, end her sign-ins and close her account. The ledger keeps its lines, under her id."""
+    if is_first_operator(actor.user_id):
+        raise ConflictError(
+            ProblemType.WRONG_ACCOUNT, "the first operator cannot be erased: the market would be nobody's"
+        )
+    with market.store.write() as connection:
+        _refuse_unfinished(connection, actor)
+        kind: ledger.AccountKind = "owner" if actor.role == "owner" else "consumer"
+        held = ledger.balance(connection, ledger.account_of(kind, actor.user_id))
+        if held and not wish.forgo_balance:
+            detail = f"{exact_money(held)} is still yours: be paid first, or say that you give it up"
+            raise ConflictError(ProblemType.MONEY_TO_COME, detail)
+        now = market.clock()
+        gone = {"name": ERASED, "erased_at_ms": now, "disabled_at_ms": now}
+        connection.execute(update(users).where(users.c.user_id == actor.user_id).values(gone))
+        access.end_all(connection, actor.user_id)
+        trail.note(connection, actor.user_id, "erased", by=actor.user_id, at_ms=now)
+        kept = member_by_id(connection, actor.user_id)
+    market.callers.forget(actor.user_id)
+    return kept
+
+
+def _refuse_unfinished(connection: Connection, actor: User) -> None:
+    """Nobody leaves in the middle of a round: it could not pay her, or give back what is left."""
+    mine = select(bids.c.round_id).where(bids.c.owner_id == actor.user_id)
+    theirs = or_(rounds.c.consumer_id == actor.user_id, rounds.c.round_id.in_(mine))
+    running = select(rounds.c.round_id).where(rounds.c.state.in_(("open", "reporting")), theirs).limit(1)
+    found = connection.scalar(running)
+    if found is not None:
+        raise ConflictError(ProblemType.TOO_EARLY, f"you take part in round {found}, which has not ended")
+
+
+def _taken_part(connection: Connection, actor: User) -> list[TakenPart]:
+    offered = and_(offers.c.round_id == bids.c.round_id, offers.c.owner_id == bids.c.owner_id)
+    reported = and_(reports.c.round_id == bids.c.round_id, reports.c.owner_id == bids.c.owner_id)
+    listed = (
+        select(
+            bids,
+            *(rounds.c.state, rounds.c.summary, rounds.c.terms_hash),
+            *(offers.c.q_numerator, offers.c.payment_micros, reports.c.code, reports.c.received_at_ms),
+        )
+        .select_from(bids.join(rounds).outerjoin(offers, offered).outerjoin(reports, reported))
+        .where(bids.c.owner_id == actor.user_id)
+        .order_by(bids.c.placed_at_ms, bids.c.round_id)
+    )
+    found = []
+    for row in connection.execute(listed):
+        plan = PlanSummary.model_validate_json(row.summary)
+        found.append(
+            TakenPart(
+                round_id=row.round_id,
+                state=row.state,
+                text=plan.text,
+                attribute=plan.attribute,
+                terms_hash=row.terms_hash,
+                bid_micros=row.bid_micros,
+                placed_at_ms=row.placed_at_ms,
+                q_numerator=row.q_numerator,
+                payment_micros=row.payment_micros,
+                code=row.code,
+                received_at_ms=row.received_at_ms,
+            )
+        )
+    return found
+
+
+def _rounds(connection: Connection, actor: User) -> list[OwnRound]:
+    listed = select(rounds).where(rounds.c.consumer_id == actor.user_id).order_by(rounds.c.created_at_ms)
+    return [
+        OwnRound(
+            round_id=row.round_id,
+            state=row.state,
+            created_at_ms=row.created_at_ms,
+            plan=plan_of(row),
+            answer=AnswerMessage.model_validate_json(row.answer) if row.answer else None,
+        )
+        for row in connection.execute(listed)
+    ]

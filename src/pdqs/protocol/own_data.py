@@ -1,0 +1,56 @@
+"""Everything that a market holds on the caller, as one message, and the wish to be forgotten."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from pdqs.protocol.device_messages import BidMicros, Hash, Identifier, Message, Micros, Millis
+from pdqs.protocol.market_messages import AccessEvent, AnswerMessage, Member, Posting, RoundPlan, RoundState
+
+
+class TakenPart(Message):
+    """What the market has of an owner in one round: her bid, and then her offer and her report, if there were any."""
+
+    round_id: Identifier
+    state: RoundState
+    text: str
+    attribute: str
+    terms_hash: Hash | None
+    bid_micros: BidMicros
+    placed_at_ms: Millis
+    q_numerator: Annotated[int, Field(ge=0, le=2**32 - 1)] | None
+    payment_micros: Micros | None
+    code: Annotated[int, Field(ge=0)] | None
+    """What the device sent: randomised before it was."""
+    received_at_ms: Millis | None
+
+
+class OwnRound(Message):
+    """A consumer's round, with what it found."""
+
+    round_id: Identifier
+    state: RoundState
+    created_at_ms: Millis
+    plan: RoundPlan
+    answer: AnswerMessage | None
+
+
+class Export(Message):
+    """Everything that the market holds on the caller. Secrets are held as hashes only, and are not in it."""
+
+    exported_at_ms: Millis
+    user: Member
+    balance_micros: Micros
+    reports_made: Annotated[int, Field(ge=0)]
+    postings: list[Posting]
+    access: list[AccessEvent]
+    taken_part: list[TakenPart]
+    rounds: list[OwnRound]
+
+
+class Erasure(Message):
+    """A wish to be forgotten. ``forgo_balance``: money that is still to come is given up."""
+
+    forgo_balance: bool = False
