@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -17,6 +20,11 @@ import mathml
 import pdqs
 
 os.environ["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of the notebooks' kernel, which is not ours to mend
+quiet = Path(tempfile.mkdtemp(prefix="pdqs-docs-"))  # a home for that kernel: no settings of the builder's, and no chatter
+atexit.register(shutil.rmtree, quiet, ignore_errors=True)
+(quiet / "profile_default").mkdir()
+(quiet / "profile_default" / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 40\n")
+os.environ["IPYTHONDIR"] = str(quiet)
 
 project = "pdqs"
 author = "The pdqs authors"
@@ -44,7 +52,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 600  # by the clock, and machines are busy
 nb_merge_streams = True
 
 autodoc_member_order = "bysource"
