@@ -20,7 +20,7 @@ import mathml
 import pdqs
 
 os.environ["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of the notebooks' kernel, which is not ours to mend
-quiet = Path(tempfile.mkdtemp(prefix="pdqs-docs-"))  # a home for that kernel: no settings of the builder's, and no chatter
+quiet = Path(tempfile.mkdtemp(prefix="pdqs-docs-"))  # a home for that kernel: nobody's settings, no chatter
 atexit.register(shutil.rmtree, quiet, ignore_errors=True)
 (quiet / "profile_default").mkdir()
 (quiet / "profile_default" / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 40\n")

@@ -166,14 +166,19 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+def lay_out(folder: Path) -> None:
+    """Put the files that these inputs name into a folder."""
+    for name, raw in FILES.items():
+        (folder / name).write_bytes(raw)
+    (folder / "folder.csv").mkdir()
+    (folder / "folder").mkdir()
+
+
 @pytest.mark.parametrize(("words", "says"), REFUSED.values(), ids=REFUSED)
 def test_a_malformed_input_gets_a_sentence_and_nothing_is_written(
     pdqs_command: Pdqs, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
-    for name, raw in FILES.items():
-        (tmp_path / name).write_bytes(raw)
-    (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "folder").mkdir()
+    lay_out(tmp_path)
     before = {path: path.read_bytes() if path.is_file() else None for path in sorted(tmp_path.rglob("*"))}
     done = pdqs_command(*words)
     assert done.code == 2, done

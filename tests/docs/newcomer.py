@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-from cli.test_malformed import FILES, REFUSED
+from cli.test_malformed import REFUSED, lay_out
 
 from .pages import ROOT, Saved, Typed
 
@@ -137,9 +137,7 @@ def faults_of_tutorial(place: Place, steps: list[Saved | Typed]) -> Iterator[str
 
 def faults_of_bad_input(place: Place) -> Iterator[str]:
     """Malformed input ends with one sentence and the code 2, never with a traceback."""
-    desk = place.folder / "desk"
-    for name, held in FILES.items():
-        (desk / name).write_bytes(held)
+    lay_out(place.folder / "desk")
     for words, _ in REFUSED.values():
         command = shlex.join(["pdqs", *words])
         code, printed = place.type(command)
