@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,16 @@ def test_a_share_of_cheats_is_a_number(share: Any) -> None:
     done = pdqs.trade(rng.random(300) < 0.4, rng.random(300), pdqs.Terms(query=pdqs.Count(), budget=90.0), rng)
     with pytest.raises(PdqsError, match=r"the share of dishonest owners must be a (finite )?number, got"):
         done.answer.interval_if_dishonest(share)
+
+
+def test_a_report_from_an_owner_without_a_chance_is_refused() -> None:
+    rng, terms = generator(), pdqs.Terms(query=pdqs.Count(), budget=60.0)
+    offers = pdqs.clear(rng.random(300), terms, draws=1)
+    reports = pdqs.randomise(rng.random(300) < 0.3, offers, rng)
+    row = int(np.flatnonzero(offers.asked)[2])
+    without = dataclasses.replace(offers, chance=np.where(np.arange(300) == row, 0.0, offers.chance))
+    with pytest.raises(PdqsError, match=f"^row {row + 1}: a report from an owner whose chance of being asked is 0$"):
+        pdqs.answer(reports, without, terms)
 
 
 def test_ids_that_only_look_alike_are_two_owners() -> None:
