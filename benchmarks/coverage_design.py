@@ -16,8 +16,14 @@ OWNERS = (50, 200, 1000, 5000, 20_000)
 SHARES = (0.01, 0.1, 0.3, 0.7, 0.99)
 BUDGETS = (0.05, 0.2, 0.5, 0.9)
 MISSING = (0.0, 0.3)
-QUERIES = {"counts": ("count",), "values": ("mean", "median", "histogram")}
-"""What is asked of one clearing: a yes or no, or a value of ten."""
+QUERIES = {
+    "counts": ("count",),
+    "means": ("mean",),
+    "medians": ("median",),
+    "values": ("histogram", "mean", "median"),
+}
+"""What is answered from one clearing. Counts, means and medians ask what the default terms ask (levels for a mean,
+sides in stages for a median); ``values`` asks for the whole value, as the default does for a histogram of ten cells."""
 
 _PLACES = (*BUDGETS, BUDGETS[0])
 _HARD = ((50, 0.05), (50, 0.9), (200, 0.2), (200, 0.9), (1000, 0.05), (1000, 0.9), (5000, 0.05))

@@ -26,6 +26,7 @@ from coverage_markets import Market, market
 from coverage_summary import Row, write_summary
 
 import pdqs
+from pdqs.estimate import in_stages
 
 LEVEL = 0.95
 VALUES = 10
@@ -91,21 +92,39 @@ JUDGED: dict[str, Callable[[pdqs.Answer, np.ndarray], Outcome]] = {
 Cells = dict[tuple[str, float], list[Outcome]]
 
 
+def terms_of(group: Group) -> list[pdqs.Terms]:
+    """The default terms of each query, but for whole values where the group asks for those."""
+    question = "value" if group.kind == "values" else "auto"
+    budget = group.budget * group.owners
+    return [pdqs.Terms(query=ASKED[query], budget=budget, question=question) for query in QUERIES[group.kind]]
+
+
+def question_of(group: Group) -> str:
+    """What owners are asked: the trait itself, a value of ten, or less."""
+    asked = terms_of(group)[0].asking
+    return "trait" if group.kind == "counts" else str(asked.kind) if asked.whole else f"{asked.kind}:{asked.kappa}"
+
+
 def played(group: Group, made: Market, open_: Cells, rng: np.random.Generator) -> None:
     """One round from bids to answers under the default terms; what is judged is added to the cells that are open."""
     values = made.trait if group.kind == "counts" else values_of(made.trait, rng)
-    budget = group.budget * group.owners
-    terms = [pdqs.Terms(query=ASKED[query], budget=budget, question="value") for query in QUERIES[group.kind]]
+    terms = terms_of(group)
     offers = pdqs.clear(made.bids, terms[0], draws=rng)
-    reports = pdqs.randomise(values, offers, rng)
+    reports = None if terms[0].asking.stages > 1 else pdqs.randomise(values, offers, rng)
     arrived = rng.random(group.owners)
     for missing in MISSING:
-        got = reports.only(arrived >= missing)
+        here = arrived >= missing
+        if reports is None:  # what is asked next depends on who has reported
+            told, got = in_stages(
+                offers, terms[0], lambda known, here=here: pdqs.randomise(values, known, rng).only(here)
+            )
+        else:
+            told, got = offers, reports.only(here)
         for one in terms:
             cell = (one.query.kind, missing)
             if cell not in open_:
                 continue
-            found = pdqs.answer(got, offers, one, level=LEVEL)
+            found = pdqs.answer(got, told, one, level=LEVEL)
             if found.value is not None:
                 open_[cell].append(JUDGED[one.query.kind](found, values))
 
@@ -141,11 +160,6 @@ def row_of(group: Group, cell: tuple[str, float], given: list[Outcome], rounds: 
         "held": np.sum([held for held, _ in given], axis=0).tolist() if given else [],
         "half_widths": float(np.sum([width for _, width in given])),
     }
-
-
-def question_of(group: Group) -> str:
-    """What owners are asked: the trait itself, or a value of ten."""
-    return "trait" if group.kind == "counts" else "value"
 
 
 def still_wanted(group: Group, part: int, rows: list[Row]) -> list[tuple[str, float]]:
