@@ -4,9 +4,10 @@
 
 Cells come in a shuffled order, so that a stopped run is a fair sample; a cell that stands in table.jsonl is not run
 again. Bids are uniform; values are spread evenly over the domain, as the plan takes them to be; owners are asked for
-whole values. ``seen`` is over the rounds with an answer: 12 of them, then more until its Monte Carlo error (``error``,
-over seen) is 1 % or 200 rounds were played (40 from 5,000 owners on). A cell is left out of the verdict where fewer
-than half of the rounds have an answer: the plan then says "no answer". What it prints is written to table.txt.
+whole values, but for the way "default", which asks what the default terms ask. ``seen`` is over the rounds with an
+answer: 12 of them, then more until its Monte Carlo error (``error``, over seen) is 1 % or 200 rounds were played (40
+from 5,000 owners on). A cell is left out of the verdict where fewer than half of the rounds have an answer: the plan
+then says "no answer". What it prints is written to table.txt.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ QUERIES = {
 }
 WAYS = {
     "lottery unbiased": {"rule": "lottery", "estimator": "unbiased", "epsilon_max": 2.0},
+    "default": {"question": "auto"},
     "flat unbiased": {"rule": "flat", "estimator": "unbiased", "epsilon_max": 2.0},
     "optimal weighted": {"rule": "optimal", "estimator": "weighted", "epsilon_max": 4.0},
     "optimal shrunk": {"rule": "optimal", "estimator": "shrunk", "epsilon_max": 4.0},
@@ -78,7 +80,7 @@ def error_of(widths: list[float]) -> float:
 def measured(cell: tuple[str, str, int, float]) -> dict[str, Any]:
     """One cell: planned, seen, and the processor seconds that the plan took."""
     way, query, owners, part = cell
-    terms = pdqs.Terms(query=QUERIES[query], budget=part * owners, question="value", **WAYS[way])
+    terms = pdqs.Terms(query=QUERIES[query], budget=part * owners, **{"question": "value", **WAYS[way]})
     shares = np.full(terms.domain_size, 1.0 / terms.domain_size)
     start = time.process_time()
     found = typical_width(terms, shares, owners, terms.budget, 0.95, rough=False)

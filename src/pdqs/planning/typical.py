@@ -41,7 +41,7 @@ LARGEST = 20_480
 _LARGEST_OF_ALL = 2**20
 _LEAST_ASKED = 256
 _OWNERS_IN_ALL = 4000
-_MOST_ANSWERS, _SURE = 48, 0.02
+_MOST_ANSWERS, _SURE, _IN_STEPS = 48, 0.02, 72
 _SEED = 20_261
 
 
@@ -91,8 +91,7 @@ def typical_width(terms: Terms, shares: Floats, owners: int, budget: float, leve
 def _offers(terms: Terms, size: int, money: float, *, rough: bool) -> tuple[Terms, list[Offers]]:
     """Typical markets of this size, with so much money an owner, and their terms."""
     terms = dataclasses.replace(terms, budget=money * size)
-    effort = _effort(terms, rough=rough)
-    markets = max(min(effort.markets, _OWNERS_IN_ALL // size), effort.least)
+    markets = _effort(terms, rough=rough).of(size)
     ranks = (np.arange(markets * size) + 0.5) / (markets * size)
     rng = np.random.default_rng([_SEED, size])
     dealt, drawn = (rng.permutation(ranks).reshape(markets, size) for _ in range(2))
@@ -110,6 +109,10 @@ class _Effort:
     answers: int
     least: int = 1
 
+    def of(self, size: int) -> int:
+        """How many markets of this size."""
+        return max(min(self.markets, _OWNERS_IN_ALL // size), self.least)
+
 
 def _effort(terms: Terms, *, rough: bool) -> _Effort:
     """Who is drawn makes the difference in a small lottery, what they were told to say where all can be asked."""
@@ -120,7 +123,10 @@ def _effort(terms: Terms, *, rough: bool) -> _Effort:
 
 def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, *, rough: bool) -> list[Width]:
     """A few answers from the same offers: to clear is slower than to answer."""
-    times = _effort(terms, rough=rough).answers if len(offers) < _OWNERS_IN_ALL else 2
+    effort = _effort(terms, rough=rough)
+    times = effort.answers if len(offers) < _OWNERS_IN_ALL else 2
+    if isinstance(terms.query, Median | Quantile) and not (rough or terms.asking.whole):
+        times = max(times, _IN_STEPS // effort.of(len(offers)))  # ends are values of the domain: few steps
     rng = np.random.default_rng([_SEED, at])
     codes = typical_codes(shares, len(offers), terms.domain_size)
 
