@@ -96,7 +96,7 @@ def test_a_rare_trait_costs_less_than_an_even_split() -> None:
 
 
 def test_changes_say_what_other_terms_give() -> None:
-    plan = pdqs.plan(pdqs.presets.honest(query=MEAN, budget=600.0), owners=1000)
+    plan = pdqs.plan(pdqs.presets.honest(query=MEAN, budget=600.0, question="value"), owners=1000)
     changes = {each.name.split(",")[0]: width for each, width in plan.changes().found}
     assert changes["rule optimal"] < changes["higher epsilon_max"] < plan.half_width < changes["lower epsilon_max"]
     assert changes["a coarser grid"] < plan.half_width
