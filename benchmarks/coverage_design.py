@@ -7,6 +7,7 @@ fill five places, the leanest twice, so later blocks are smaller. The hardest co
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -59,12 +60,13 @@ def corners() -> list[tuple[str, int, float, float]]:
 
 
 def blocks() -> Iterator[list[Group]]:
-    """Every group once: the first block and the corners together, then the other blocks; counts before values."""
+    """Every group once: the first block and the corners together, then the other blocks, each in a shuffled order."""
     markets = [block(0, 0) + corners()]
     markets += [block(a, b) for step in range(1, 25) for a, b in [divmod(7 * step % 25, 5)]]
     given: set[Group] = set()
     for some in markets:
         new = [Group(kind, *each) for kind in QUERIES for each in some]
+        random.Random(len(given)).shuffle(new)
         yield [group for group in dict.fromkeys(new) if group not in given]
         given.update(new)
 
