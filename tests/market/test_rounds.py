@@ -15,7 +15,7 @@ from market.town import Town, plan
 from pdqs.market import forecasting, reads, round_steps
 from pdqs.market.http.app import keep_deadlines
 from pdqs.market.http.observe import Metrics
-from pdqs.market.round_terms import offers_for, terms_of
+from pdqs.market.round_terms import Cleared, cleared, terms_of
 from pdqs.market.store.schema import rounds
 from pdqs.model.errors import InputError, InvariantError
 from pdqs.privacy.loss import Q_UNITS
@@ -55,7 +55,8 @@ def test_a_round_beyond_the_balance_cannot_be_opened(town: Town) -> None:
     "changes",
     [
         {"bid_low_micros": 5, "bid_high_micros": 5},
-        {"estimator": "unbiased"},
+        {"rule": "optimal", "estimator": "unbiased"},
+        {"rule": "lottery", "estimator": "weighted"},
         {"query": QueryMessage(kind="median", text="", domain=DomainMessage(kind="categories", labels=["a", "b"]))},
         {"query": QueryMessage(kind="count", text="", domain=DomainMessage(kind="grid", size=3))},
     ],
@@ -70,9 +71,10 @@ def test_offers_are_those_of_the_core_for_the_same_bids(either_town: Town) -> No
     found = either_town.cleared_round()
     offers = [reads.offer(either_town.market, owner, found.round_id) for owner in owners]
     bids = [reads.bid(either_town.market, owner, found.round_id).bid_micros for owner in owners]
-    expected = pdqs.clear(
-        np.array(bids) / 1e6, pdqs.presets.sound(query=pdqs.Count(found.plan.query.text), budget=20.0)
-    )
+    terms = pdqs.Terms(query=pdqs.Count(found.plan.query.text), budget=20.0)
+    expected = pdqs.clear(np.array(bids) / 1e6, terms, draws=either_town.draws(found))
+    assert [offer.draw for offer in offers] == expected.draw.tolist()
+    assert [offer.chance_numerator for offer in offers] == (expected.chance * Q_UNITS).astype(int).tolist()
     assert [offer.q_numerator for offer in offers] == (expected.q * Q_UNITS).astype(int).tolist()
     assert [offer.payment_micros for offer in offers] == expected.payment_micros.tolist()
     assert found.committed_micros == expected.spent_micros <= found.plan.budget_micros
@@ -103,18 +105,20 @@ def test_the_answer_is_the_cores_for_the_same_reports(town: Town) -> None:
     found = town.cleared_round()
     terms = terms_of(found.plan)
     bids = [reads.bid(town.market, owner, found.round_id).bid_micros / 1e6 for owner in owners]
-    offers = pdqs.clear(bids, terms)
+    offers = pdqs.clear(bids, terms, draws=town.draws(found))
     asked = {owner.user_id for owner in town.asked(found)}
     codes = [i % 2 for i in range(len(owners))]
     for owner, code in zip(owners, codes, strict=True):
         if owner.user_id in asked:
             town.report(owner, found, code)
     assert round_steps.advance_due(town.market) == [found.round_id]
-    expected = pdqs.answer(pdqs.received(codes, terms.domain), offers, terms)
+    came = pdqs.received(codes, terms.domain).only(offers.asked)
+    expected = pdqs.answer(came, offers, terms)
     answer = _answer(town, found)
     assert answer.values == [pytest.approx(expected.value)]
     assert answer.interval == [pytest.approx(list(expected.interval))]
-    assert answer.reports == len(asked)
+    assert answer.interval_if_dishonest == [pytest.approx(list(expected.interval_if_dishonest()))]
+    assert answer.reports == answer.asked == len(asked)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +131,9 @@ def test_the_answer_is_the_cores_for_the_same_reports(town: Town) -> None:
     ],
 )
 def test_every_kind_of_query_is_answered(town: Town, kind: Any, domain: DomainMessage, rows: int) -> None:
-    town.add_owners(25)
-    found = town.cleared_round(query=QueryMessage(kind=kind, text="How much?", domain=domain, p=0.25))
+    town.add_owners(60)
+    query = QueryMessage(kind=kind, text="How much?", domain=domain, p=0.25)
+    found = town.cleared_round(query=query, budget_micros=90_000_000)
     for place, owner in enumerate(town.asked(found)):
         town.report(owner, found, place % domain.size)
     round_steps.settle_round(town.market, town.consumer, found.round_id)
@@ -309,8 +314,12 @@ def test_offers_beyond_the_budget_are_not_made(town: Town, monkeypatch: pytest.M
     found = town.open_round()
     town.bid_all(found)
     town.clock.advance(60)
-    generous = replace(offers_for([1, 2, 3], terms_of(found.plan)), payment_micros=np.full(3, 10**7))
-    monkeypatch.setattr(round_steps, "offers_for", lambda _bids, _terms: generous)
+
+    def generous(*given: Any) -> Cleared:
+        honest = cleared(*given)
+        return replace(honest, offers=replace(honest.offers, payment_micros=np.full(3, 10**7)))
+
+    monkeypatch.setattr(round_steps, "cleared", generous)
     with pytest.raises(InvariantError, match="more than the budget"):
         round_steps.clear_round(town.market, town.operator, found.round_id)
     assert reads.round_by_id(town.market, town.operator, found.round_id).state == "open"
@@ -364,10 +373,10 @@ def test_the_reason_of_a_stuck_round_quotes_nothing_that_someone_sent(
     town.bid_all(found)
     town.clock.advance(60)
 
-    def failing(_bids: Any, _terms: Any) -> Any:
+    def failing(*_given: Any) -> Any:
         raise InputError("row 2, column 'bid': 987654321 is not a bid")
 
-    monkeypatch.setattr(round_steps, "offers_for", failing)
+    monkeypatch.setattr(round_steps, "cleared", failing)
     assert round_steps.advance_due(town.market) == []
     assert "987654321" not in repr(town.market.stuck)
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import psycopg
 from sqlalchemy import select
 
@@ -16,8 +17,11 @@ from pdqs.market.ledger import account_of
 from pdqs.market.store import migrate
 from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import metadata, users
+from pdqs.model.arrays import Words
+from pdqs.privacy.draws import LOTTERY_WORD, committed_words
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.market_messages import NewUser, QueryMessage, Round, RoundPlan, Transfer, User
+from pdqs.rounds.commitments import pseudonym_of
 
 START_MS = 1_800_000_000_000
 
@@ -96,6 +100,13 @@ class Town:
         """The owners who were asked for a report."""
         return [o for o in self.owners if reads.offer(self.market, o, found.round_id).q_numerator > 0]
 
+    def draws(self, found: Round, word: int = LOTTERY_WORD) -> Words:
+        """Everyone's draw, by the definition, from what the market tells once offers are made."""
+        assert found.seed is not None
+        assert found.nonce is not None
+        names = [pseudonym_of(found.round_id, owner.user_id) for owner in self.owners]
+        return committed_words(bytes.fromhex(found.seed), bytes.fromhex(found.nonce), names, word)
+
     def report(self, owner: User, found: Round, code: int) -> None:
         round_steps.submit_report(
             self.market, owner, found.round_id, Report(terms_hash=found.terms_hash or "", code=code)
@@ -113,7 +124,9 @@ def found_town(url: str, *, money_micros: int = 100_000_000, settings: Settings 
     clock = FakeClock()
     store = open_store(url)
     migrate.upgrade(store)
-    market = Market(store=store, clock=clock, settings=settings or Settings(database_url=url, least_budget=1e-6))
+    secret = np.random.default_rng(20261116).bytes  # draws repeat from test to test; a real market's cannot be guessed
+    usual = Settings(database_url=url, least_budget=1e-6)
+    market = Market(store=store, clock=clock, settings=settings or usual, secret=secret)
     operator = access.redeem(market, round_steps.first_operator(market).code)
     consumer = round_steps.register_user(market, operator, NewUser(role="consumer", name="consumer"), "consumer-1").user
     if money_micros:

@@ -152,7 +152,10 @@ def _keep_statement(dialect: str) -> Executable:
     columns = {"round": bids.c.round_id, "owner": bids.c.owner_id, "bid": bids.c.bid_micros, "now": bids.c.placed_at_ms}
     given = {name: bindparam(name, type_=column.type) for name, column in columns.items()}
     taking = select(*given.values()).where(
-        rounds.c.round_id == given["round"], rounds.c.state == "open", rounds.c.bids_close_at_ms > given["now"]
+        rounds.c.round_id == given["round"],
+        rounds.c.state == "open",
+        rounds.c.bids_close_at_ms > given["now"],
+        rounds.c.bids_root.is_(None),  # should the clock ever go back: no bid after the root is published
     )
     insert = sqlite.insert(bids) if dialect == "sqlite" else postgresql.insert(bids)
     rows = insert.from_select([column.name for column in columns.values()], taking.with_for_update(read=True))

@@ -22,6 +22,7 @@ from pdqs.protocol.market_messages import (
     Me,
     Member,
     NewUser,
+    NonceReveal,
     PayablePage,
     Role,
     Round,
@@ -145,6 +146,10 @@ class MarketClient(Transport):
     def clear(self, round_id: str) -> Round:
         """Turn bids into offers."""
         return self.ask(Round, "POST", f"/v1/rounds/{round_id}/clear")
+
+    def reveal_nonce(self, round_id: str, nonce: str) -> Round:
+        """Tell the nonce that the plan was committed to, in hexadecimal."""
+        return self.ask(Round, "POST", f"/v1/rounds/{round_id}/nonce", body=NonceReveal(nonce=nonce))
 
     def settle(self, round_id: str) -> Round:
         """Answer and pay."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pdqs.market.settings import Settings
 from pdqs.market.store.database import Store
 from pdqs.protocol.market_messages import User
+from pdqs.rounds.merkle import MerkleTree
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
@@ -97,6 +99,8 @@ class Market:
     store: Store
     clock: Clock = system_clock
     settings: Settings = Settings()
+    secret: Callable[[int], bytes] = field(default=os.urandom, repr=False, compare=False)
+    """So many random bytes that nobody can guess."""
     callers: Callers = field(default_factory=Callers, repr=False, compare=False)
     """Tokens that were looked up a moment ago."""
     keys: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
@@ -107,5 +111,7 @@ class Market:
     """Keys that receipts are signed with, by their public half."""
     written_at: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     """When it was last tried whether the database can be written."""
+    trees: dict[str, tuple[MerkleTree, dict[bytes, int]]] = field(default_factory=dict, repr=False, compare=False)
+    """Trees over the bids of closed rounds, and everyone's place in them; what is closed does not change."""
     stuck: dict[str, Stuck] = field(default_factory=dict, repr=False, compare=False)
     """Rounds that failed to go on when they were last tried, by id."""

@@ -16,6 +16,7 @@ from pdqs.market.context import Market
 from pdqs.market.round_terms import terms_of
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.model.names import EstimatorName, RuleName
 from pdqs.planning.forecasts import plan
 from pdqs.protocol.market_messages import Forecast, ForecastPoint, ForecastRequest, User
 from pdqs.protocol.problems import ProblemType, TooManyRequestsError, UnprocessableError
@@ -69,6 +70,7 @@ def forecast(
         try:
             terms = terms_of(request.plan)
             here = plan(terms, owners=request.owners)
+            compared = _compared(request, here.share_half_width)
             points: list[ForecastPoint] = []
             for factor in _FACTORS:
                 if points and now() >= end:
@@ -83,7 +85,21 @@ def forecast(
         bought_share=here.bought_share,
         mean_epsilon=here.mean_epsilon,
         curve=sorted(points, key=lambda point: point.budget_micros),
+        half_width_right=_finite(compared[0]),
+        half_width_sharp=_finite(compared[1]),
     )
+
+
+def _compared(request: ForecastRequest, width: float) -> tuple[float, float]:
+    """The half-width of an answer that is right whatever prices say, and of the sharper; ``width`` is the plan's."""
+
+    def by(rule: RuleName, estimator: EstimatorName) -> float:
+        if (request.plan.rule, request.plan.estimator) == (rule, estimator):
+            return width
+        other = request.plan.model_copy(update={"rule": rule.value, "estimator": estimator.value})
+        return float(plan(terms_of(other), owners=request.owners).share_half_width)
+
+    return by(RuleName.LOTTERY, EstimatorName.UNBIASED), by(RuleName.OPTIMAL, EstimatorName.WEIGHTED)
 
 
 def _finite(value: float) -> float | None:

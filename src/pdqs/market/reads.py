@@ -11,6 +11,7 @@ from pdqs import __version__
 from pdqs.market import access, ledger
 from pdqs.market.bidding import bid_receipt, report_receipt
 from pdqs.market.context import Market
+from pdqs.market.lots import lots_for
 from pdqs.market.paging import LIMIT, newest_first
 from pdqs.market.people import member_from
 from pdqs.market.store import migrate
@@ -181,12 +182,12 @@ def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
     return bid_receipt(market, round_id, row.bid_micros, row.placed_at_ms)
 
 
-def offer(market: Market, actor: User, round_id: str) -> Offer:
-    """The owner's own offer."""
-    listed = select(offers, rounds.c.terms_hash, rounds.c.plan, rounds.c.reports_close_at_ms).join(
-        rounds, rounds.c.round_id == offers.c.round_id
-    )
-    return offer_message(_own(market, actor, round_id, listed, offers, "offer"), market.clock())
+def offer(market: Market, actor: User, round_id: str, *, with_lots: bool = True) -> Offer:
+    """The owner's own offer; ``with_lots`` shows where its draw came from."""
+    of_round = [rounds.c[name] for name in ("terms_hash", "plan", "reports_close_at_ms", "seed", "nonce", "bids_root")]
+    listed = select(offers, *of_round).join(rounds, rounds.c.round_id == offers.c.round_id)
+    row = _own(market, actor, round_id, listed, offers, "offer")
+    return offer_message(row, lots_for(market, row, actor.user_id) if with_lots else None, market.clock())
 
 
 def report(market: Market, actor: User, round_id: str) -> ReportReceipt:

@@ -2,23 +2,26 @@
 
     draft ──open──► open ──clear──► reporting ──settle──► settled;   draft or open ──cancel──► cancelled
 
-Every command takes the row of its round under lock before it looks at state or clock.
+Clearing is two: the root over the bids is published first, and only when that is on the disk are the draws known and
+the offers made. Every command takes the row of its round under lock before it looks at state or clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, and_, func, not_, select, update
 
 from pdqs.market import access, ledger
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market, Stuck
 from pdqs.market.http.observe import where
 from pdqs.market.idempotency import derived_id, refuse_other_body
+from pdqs.market.lots import NONCE_SECONDS, draws_of, named_bids, new_secrets, promised_of, root_over
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
-from pdqs.market.round_terms import frozen, numerators_of, offers_for, outcome_of, receipt_key_of, terms_of
+from pdqs.market.round_terms import Cleared, Line, cleared, frozen, numerators_of, outcome_of, receipt_key_of, terms_of
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.market.store.sql import Found, insert_many, insert_new
 from pdqs.market.transfers import deposit, pay_out
@@ -26,14 +29,16 @@ from pdqs.market.views import plan_of, round_message, summary_of, visible_round
 from pdqs.model.errors import InvariantError, PdqsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.planning.forecasts import forecast_half_width
-from pdqs.protocol.market_messages import Round, RoundPlan, User
+from pdqs.privacy.loss import Q_UNITS
+from pdqs.protocol.market_messages import NonceReveal, Round, RoundPlan, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
-from pdqs.rounds.offers import Offers
+from pdqs.rounds.commitments import commitment_to
 
 __all__ = [
     "advance_due",
     "cancel_round",
     "clear_round",
+    "close_bids",
     "deposit",
     "draft_round",
     "first_operator",
@@ -42,6 +47,7 @@ __all__ = [
     "place_bid",
     "register_user",
     "renew_code",
+    "reveal_nonce",
     "settle_round",
     "submit_report",
 ]
@@ -84,29 +90,67 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
         if row.state == "draft":
             now, plan = market.clock(), plan_of(row)
             closes = now + 1000 * plan.bid_seconds
-            terms = frozen(round_id, plan, closes, current_key(connection, now))
+            secrets = new_secrets(market, plan)
+            terms = frozen(round_id, plan, closes, current_key(connection, now), secrets.promised)
             amounts = {
                 ledger.account_of("consumer", row.consumer_id): -plan.budget_micros,
                 ledger.account_of("escrow", round_id): plan.budget_micros,
             }
             _post(connection, "escrow", round_id, now, amounts)
             figures = {"terms": terms.document, "terms_hash": terms.hash, "opened_at_ms": now}
-            _change(connection, round_id, state="open", bids_close_at_ms=closes, **figures)
+            held = {"seed": secrets.seed, "nonce": secrets.nonce}
+            _change(connection, round_id, state="open", bids_close_at_ms=closes, **figures, **held)
         return round_message(connection, round_id)
 
 
-def clear_round(market: Market, actor: User, round_id: str) -> Round:
-    """Turn the frozen bids into offers; with too few of them, cancel and give the escrow back."""
+def close_bids(market: Market, actor: User, round_id: str) -> None:
+    """Publish the root over the bids, once they are closed: from here on nobody's bid can be left out unseen."""
     access.require(actor, "consumer", "operator")
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "draft":
             raise ConflictError(ProblemType.NOT_OPEN, "this round has not been opened")
+        if row.state != "open" or row.bids_root is not None:
+            return
+        now = market.clock()
+        if now < row.bids_close_at_ms:
+            raise ConflictError(ProblemType.TOO_EARLY, f"bids close at {row.bids_close_at_ms} and it is {now}")
+        if row.seed is not None:  # rounds that were opened before there were draws have none to commit to
+            root = root_over(market, row, named_bids(connection, round_id), now)
+            _change(connection, round_id, bids_root=root.model_dump_json())
+
+
+def clear_round(market: Market, actor: User, round_id: str) -> Round:
+    """Turn the frozen bids into offers; with too few of them, cancel and give the escrow back.
+
+    A round whose consumer holds the nonce waits for it (:func:`reveal_nonce`), and is called off when it does not come.
+    """
+    close_bids(market, actor, round_id)
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state == "open":
+            _go_on(connection, row, market.clock())
+        return round_message(connection, round_id)
+
+
+def reveal_nonce(market: Market, actor: User, round_id: str, told: NonceReveal) -> Round:
+    """Take the consumer's nonce, once the root over the bids is published, and make the offers that follow."""
+    access.require(actor, "consumer")
+    close_bids(market, actor, round_id)
+    with market.store.write() as connection:
+        row = visible_round(connection, actor, round_id, lock=True)
+        if row.state == "cancelled":
+            raise ConflictError(ProblemType.CANCELLED, "this round was cancelled")
+        if row.seed is None or plan_of(row).nonce_hash is None:
+            raise ConflictError(ProblemType.NO_NONCE, "this round waits for no nonce: the market drew it")
+        if commitment_to("nonce", bytes.fromhex(told.nonce)) != plan_of(row).nonce_hash:
+            raise UnprocessableError(ProblemType.OTHER_NONCE, "this is not the nonce that the round is committed to")
         if row.state == "open":
             now = market.clock()
-            if now < row.bids_close_at_ms:
-                raise ConflictError(ProblemType.TOO_EARLY, f"bids close at {row.bids_close_at_ms} and it is {now}")
-            _clear(connection, row, now)
+            if now >= _nonce_due(row):
+                raise ConflictError(ProblemType.TOO_LATE, f"the nonce had to be told before {_nonce_due(row)}")
+            _change(connection, round_id, nonce=told.nonce)
+            _go_on(connection, visible_round(connection, actor, round_id), now)
         return round_message(connection, round_id)
 
 
@@ -164,9 +208,12 @@ def _due(market: Market) -> list[tuple[Callable[[Market, User, str], Round], str
     """Rounds whose time has come, each with what is to be done."""
     now = market.clock()
     with market.store.read() as connection:
-        to_clear = connection.scalars(
-            select(rounds.c.round_id).where(rounds.c.state == "open", rounds.c.bids_close_at_ms <= now)
-        ).all()
+        closed = and_(rounds.c.state == "open", rounds.c.bids_close_at_ms <= now)
+        late = rounds.c.bids_close_at_ms + 1000 * NONCE_SECONDS <= now
+        waiting = and_(
+            rounds.c.bids_root.is_not(None), rounds.c.nonce.is_(None), not_(late)
+        )  # for the consumer's nonce
+        to_clear = connection.scalars(select(rounds.c.round_id).where(closed, not_(waiting))).all()
         reporting = connection.execute(select(rounds).where(rounds.c.state == "reporting")).all()
         to_settle = [
             row.round_id
@@ -189,59 +236,71 @@ def _stuck(market: Market, round_id: str, fault: Exception) -> Stuck:
     )
 
 
-def _clear(connection: Connection, row: Found, now: int) -> None:
-    round_id, plan = row.round_id, plan_of(row)
+def _nonce_due(row: Found) -> int:
+    return int(row.bids_close_at_ms + 1000 * NONCE_SECONDS)
+
+
+def _go_on(connection: Connection, row: Found, now: int) -> None:
+    """Clear a round whose bids are closed, or wait for its nonce, or call it off."""
+    plan, frozen_bids = plan_of(row), named_bids(connection, row.round_id)
     terms = terms_of(plan)
     # The software may have changed since the round was opened; what was promised may not.
-    same = frozen(round_id, plan, row.bids_close_at_ms, receipt_key_of(row.terms)).hash == row.terms_hash
+    again = frozen(row.round_id, plan, row.bids_close_at_ms, receipt_key_of(row.terms), promised_of(row.terms))
+    same = again.hash == row.terms_hash
     ensure(same, "the terms, as this version reads them, are not those frozen when the round was opened")
-    own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id).order_by(bids.c.owner_id)
-    frozen_bids = connection.execute(own).all()
     if len(frozen_bids) < plan.minimum_owners:
         few = f"{len(frozen_bids)} owners bid, and the round needs {plan.minimum_owners}"
         _cancel(connection, row, now, few)
         return
-    made = offers_for([bid.bid_micros for bid in frozen_bids], terms)
-    insert_many(connection, offers, _offer_rows(round_id, [bid.owner_id for bid in frozen_bids], made))
-    half_width = forecast_half_width(made.information_for(terms.estimator), len(made))
+    if row.seed is not None and row.nonce is None:
+        if now >= _nonce_due(row):
+            _cancel(connection, row, now, "its consumer did not tell her nonce in time")
+        return
+    made = cleared(frozen_bids.bid_micros, draws_of(row, frozen_bids, terms), terms)
+    insert_many(connection, offers, _offer_rows(row.round_id, frozen_bids.owner_ids, made))
+    half_width = forecast_half_width(made.offers.information_for(terms.estimator), len(made.offers))
     _change(
         connection,
-        round_id,
+        row.round_id,
         state="reporting",
         reports_close_at_ms=now + 1000 * plan.report_seconds,
-        offers=made.bought,
-        committed_micros=made.spent_micros,
+        offers=made.offers.bought,
+        committed_micros=made.offers.spent_micros,
         forecast_half_width=half_width if half_width < float("inf") else None,
     )
 
 
-def _offer_rows(round_id: str, owner_ids: list[str], made: Offers) -> list[dict[str, object]]:
-    ensure(made.spent_micros <= made.budget_micros, "the offers add up to more than the budget")
-    numerators, payments = numerators_of(made).tolist(), made.payment_micros.tolist()
+def _offer_rows(round_id: str, owner_ids: list[str], made: Cleared) -> list[dict[str, object]]:
+    offered = made.offers
+    ensure(offered.spent_micros <= offered.budget_micros, "the offers add up to more than the budget")
+    columns = {
+        "owner_id": owner_ids,
+        "q_numerator": numerators_of(offered).tolist(),
+        "payment_micros": offered.payment_micros.tolist(),
+        "chance_numerator": (offered.chance * Q_UNITS).astype(int).tolist(),
+        "draw": made.draws.tolist(),
+        "posted_micros": made.posted_micros,
+    }
     return [
-        {"round_id": round_id, "owner_id": owner_id, "q_numerator": numerator, "payment_micros": payment}
-        for owner_id, numerator, payment in zip(owner_ids, numerators, payments, strict=True)
+        {"round_id": round_id, **dict(zip(columns, own, strict=True))} for own in zip(*columns.values(), strict=True)
     ]
 
 
 def _settle(connection: Connection, row: Found, now: int) -> None:
     plan = plan_of(row)
     theirs = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
-    lines = connection.execute(
-        select(offers.c.owner_id, offers.c.q_numerator, offers.c.payment_micros, reports.c.code)
-        .select_from(offers.outerjoin(reports, theirs))
+    hers = (bids.c.round_id == offers.c.round_id) & (bids.c.owner_id == offers.c.owner_id)
+    names = [field.name for field in fields(Line)]
+    at = {**offers.c, "bid_micros": bids.c.bid_micros, "code": reports.c.code}
+    found = connection.execute(
+        select(offers.c.owner_id, *(at[name] for name in names))
+        .select_from(offers.join(bids, hers).outerjoin(reports, theirs))
         .where(offers.c.round_id == row.round_id)
         .order_by(offers.c.owner_id)
     ).all()
-    outcome = outcome_of(
-        row.round_id,
-        row.terms_hash,
-        terms_of(plan),
-        q_numerators=[line.q_numerator for line in lines],
-        payment_micros=[line.payment_micros for line in lines],
-        codes=[line.code for line in lines],
-    )
-    payments = zip(lines, outcome.payment_micros.tolist(), strict=True)
+    lines = [Line(**dict(zip(names, line[1:], strict=True))) for line in found]
+    outcome = outcome_of(row.round_id, row.terms_hash, terms_of(plan), lines)
+    payments = zip(found, outcome.payment_micros.tolist(), strict=True)
     amounts = {ledger.account_of("owner", line.owner_id): payment for line, payment in payments}
     amounts[ledger.account_of("consumer", row.consumer_id)] = outcome.answer.returned_micros
     amounts[ledger.account_of("escrow", row.round_id)] = -plan.budget_micros

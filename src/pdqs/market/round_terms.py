@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, final
 
 import numpy as np
 
 from pdqs.clearing import clear
+from pdqs.clearing.lottery import LotteryMarket, posted_to_all
 from pdqs.estimate import Answer, answer
 from pdqs.model import query
-from pdqs.model.arrays import Integers
+from pdqs.model.arrays import Figure, Integers, Words
 from pdqs.model.errors import EstimateError, TermsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, QuestionKind, RuleName
 from pdqs.model.query import Query
+from pdqs.pricing.rules import Asks
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 from pdqs.protocol.device_messages import DomainMessage, Question
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, RoundPlan
@@ -28,6 +30,8 @@ from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
 
 LEVEL = 0.95
+DISHONEST_SHARE = 0.05
+"""The share of dishonest owners that an answer's second interval is for."""
 
 MARKET_QUESTION = QuestionKind.VALUE.value
 """What devices are asked for in a market: they know no smaller question there yet. The one place to lift that."""
@@ -46,8 +50,11 @@ def query_of(message: QueryMessage) -> Query:
 
 def terms_of(plan: RoundPlan) -> Terms:
     """The terms that a plan promises: leave-one-out clearing, paid for the report. Refuses what cannot hold."""
-    if plan.estimator == EstimatorName.UNBIASED and plan.rule != RuleName.ROBUST:
-        raise TermsError("estimator 'unbiased' needs a report from everyone: use rule 'robust'")
+    heard = plan.rule in (RuleName.LOTTERY, RuleName.ROBUST)
+    if plan.estimator == EstimatorName.UNBIASED and not heard:
+        raise TermsError("estimator 'unbiased' needs everyone to have a chance to be heard: use rule 'lottery'")
+    if plan.rule == RuleName.LOTTERY and plan.estimator != EstimatorName.UNBIASED:
+        raise TermsError("rule 'lottery' is for estimator 'unbiased': for a sharper answer use rule 'optimal'")
     terms = Terms(
         query=query_of(plan.query),
         budget=plan.budget_micros / MICROS_PER_UNIT,
@@ -79,10 +86,13 @@ class Frozen:
     hash: str
 
 
-def frozen(round_id: str, plan: RoundPlan, bids_close_at_ms: int, receipt_key: str) -> Frozen:
+def frozen(
+    round_id: str, plan: RoundPlan, bids_close_at_ms: int, receipt_key: str, draws: Mapping[str, object]
+) -> Frozen:
     """Freeze a plan: canonical JSON of all that an owner relies on, and its hash.
 
-    ``receipt_key`` is the public key that receipts of this round are signed with.
+    ``receipt_key`` is the public key that receipts of this round are signed with, ``draws`` what its draws are
+    committed to.
     """
     promise: dict[str, object] = {
         "round": round_id,
@@ -91,6 +101,7 @@ def frozen(round_id: str, plan: RoundPlan, bids_close_at_ms: int, receipt_key: s
         "report_seconds": plan.report_seconds,
         "minimum_owners": plan.minimum_owners,
         "terms": json.loads(terms_of(plan).canonical()),
+        **draws,
     }
     if receipt_key:
         promise["receipt_key"] = receipt_key
@@ -103,9 +114,27 @@ def receipt_key_of(document: str) -> str:
     return str(json.loads(document).get("receipt_key", ""))
 
 
-def offers_for(bid_micros: Sequence[int], terms: Terms) -> Offers:
-    """Clear: a pure function of the frozen bids and terms."""
-    return clear(np.array(bid_micros, dtype=np.float64) / MICROS_PER_UNIT, terms)
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
+    """What clearing made of a round's bids, in their order. ``posted_micros``: None where no one price can be said."""
+
+    offers: Offers
+    draws: Words
+    posted_micros: list[int | None]
+
+
+def cleared(bid_micros: Sequence[int], draws: Words | None, terms: Terms) -> Cleared:
+    """Clear: a pure function of the frozen bids, the draws and the terms."""
+    bids = np.array(bid_micros, dtype=np.float64) / MICROS_PER_UNIT
+    offers = clear(bids, terms, draws=draws)
+    rule, paid = terms.bound_rule, offers.payment_micros.tolist()
+    posted = None
+    if isinstance(rule, Asks) and draws is not None:
+        posted = posted_to_all(bids, draws, LotteryMarket(rule=rule, budget_micros=terms.budget_micros))
+    known = [payment or None for payment in paid] if posted is None else posted.tolist()
+    words = np.zeros(bids.size, dtype=np.uint32) if draws is None else draws
+    return Cleared(offers=offers, draws=words, posted_micros=known)
 
 
 def numerators_of(offers: Offers) -> Integers:
@@ -122,35 +151,49 @@ class Outcome:
     payment_micros: Integers
 
 
-def outcome_of(
-    round_id: str,
-    terms_hash: str,
-    terms: Terms,
-    *,
-    q_numerators: Sequence[int],
-    payment_micros: Sequence[int],
-    codes: Sequence[int | None],
-) -> Outcome:
-    """Answer and settle from what was offered and what was reported (None: nothing came).
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One owner at the end of a round: what she bid, what she was offered, and her report (None: nothing came)."""
 
-    An owner who was asked nothing (q = 0) has nothing to send, so hers counts as arrived, with no weight.
-    """
-    q = np.array(q_numerators, dtype=np.float64) / Q_UNITS
+    bid_micros: int
+    q_numerator: int
+    payment_micros: int
+    chance_numerator: int
+    draw: int
+    code: int | None
+
+
+def offers_from(lines: Sequence[Line], terms: Terms) -> Offers:
+    """The offers as clearing made them, from what was kept of them."""
+    q = np.array([line.q_numerator for line in lines], dtype=np.float64) / Q_UNITS
     domain = terms.domain
-    offers = Offers(
-        bids=np.zeros(q.size),
+    return Offers(
+        bids=np.array([line.bid_micros for line in lines], dtype=np.float64) / MICROS_PER_UNIT,
         q=q,
         epsilon=epsilon_upper(q, domain.size),
-        payment_micros=np.array(payment_micros, dtype=np.int64),
+        payment_micros=np.array([line.payment_micros for line in lines], dtype=np.int64),
         domain=domain,
         budget_micros=terms.budget_micros,
+        chance=np.array([line.chance_numerator for line in lines], dtype=np.float64) / Q_UNITS,
+        draw=np.array([line.draw for line in lines], dtype=np.uint32),
     )
-    came = np.array([code is not None for code in codes], dtype=bool)
+
+
+def outcome_of(round_id: str, terms_hash: str, terms: Terms, lines: Sequence[Line]) -> Outcome:
+    """Answer and settle from what was offered and what was reported.
+
+    An owner on whom the lot did not fall has nothing to send: she is not missing, she was not asked. Without a lottery
+    an owner at q = 0 sends a report of no weight, as everyone does, and the market spares her that.
+    """
+    offers = offers_from(lines, terms)
+    by_lot = isinstance(terms.bound_rule, Asks)
+    came = np.array([line.code is not None for line in lines], dtype=bool)
     reports = Reports(
-        codes=np.array([code or 0 for code in codes], dtype=np.int64),
-        arrived=came | (q == 0),
+        codes=np.array([line.code or 0 for line in lines], dtype=np.int64),
+        arrived=came if by_lot else came | ~offers.asked,
         selected=np.zeros(0, dtype=bool),
-        domain=domain,
+        domain=offers.domain,
     )
     payments = settle(offers, reports, terms)
     paid = payments.total_micros
@@ -159,9 +202,11 @@ def outcome_of(
         terms_hash=terms_hash,
         kind=terms.query.kind,
         level=LEVEL,
+        dishonest_share=DISHONEST_SHARE,
         estimator=terms.estimator,
         owners=len(offers),
         reports=int(came.sum()),
+        asked=offers.bought,
         budget_micros=terms.budget_micros,
         paid_micros=paid,
         returned_micros=terms.budget_micros - paid,
@@ -179,11 +224,22 @@ class _Figures(TypedDict):
     interval: list[list[float]]
     information: float
     warnings: list[str]
+    interval_if_dishonest: list[list[float]]
+    sensitivity: str
 
 
 def _figures(reports: Reports, offers: Offers, terms: Terms) -> _Figures:
     """The rows of the answer; none, and the reason as a warning, when the reports cannot give one."""
-    empty = _Figures(labels=[], values=[], raw=[], interval=[], information=0.0, warnings=[])
+    empty = _Figures(
+        labels=[],
+        values=[],
+        raw=[],
+        interval=[],
+        interval_if_dishonest=[],
+        information=0.0,
+        warnings=[],
+        sensitivity="",
+    )
     try:
         found = answer(reports, offers, terms, level=LEVEL)
     except EstimateError as fault:
@@ -192,16 +248,21 @@ def _figures(reports: Reports, offers: Offers, terms: Terms) -> _Figures:
         return {**empty, "information": found.information, "warnings": list(found.warnings)}
     values = [float(x) for x in np.atleast_1d(found.value)]
     raw = [float(x) for x in np.atleast_1d(found.raw)]
-    interval = [[float(low), float(high)] for low, high in np.reshape(found.interval, (-1, 2))]
     ensure(all(map(math.isfinite, [*values, *raw])), "an answer that is not a number")
     return _Figures(
         labels=_labels(found, terms),
         values=values,
         raw=raw,
-        interval=interval,
+        interval=_ends(found.interval),
         information=found.information,
         warnings=list(found.warnings),
+        interval_if_dishonest=_ends(found.interval_if_dishonest(DISHONEST_SHARE)),
+        sensitivity=found.sensitivity,
     )
+
+
+def _ends(interval: Figure) -> list[list[float]]:
+    return [[float(low), float(high)] for low, high in np.reshape(interval, (-1, 2))]
 
 
 def _labels(found: Answer, terms: Terms) -> list[str]:

@@ -48,8 +48,10 @@ class Simulated(Shown):
     seconds: float
 
     @property
-    def covered(self) -> bool:
-        """Whether the interval holds the truth, as 95 in 100 should."""
+    def covered(self) -> bool | None:
+        """Whether the interval holds the truth, as 95 in 100 should; nothing without an answer."""
+        if not self.answer.interval:
+            return None
         low, high = self.answer.interval[0]
         return low <= self.truth <= high
 
@@ -57,15 +59,22 @@ class Simulated(Shown):
         return f"Simulated round of {self.answer.owners:,} owners"
 
     def rows(self) -> list[tuple[str, str]]:
+        return [
+            *self._answered(),
+            ("reports", f"{self.answer.reports:,} of {self.round.offers:,} offers, {self.round.bids:,} bids"),
+            ("paid", f"{short_money(self.answer.paid_micros)} of {short_money(self.answer.budget_micros)}"),
+            ("books", "balanced" if self.books_balance else "NOT BALANCED"),
+            ("took", f"{self.seconds:.1f} s"),
+        ]
+
+    def _answered(self) -> list[tuple[str, str]]:
+        if not self.answer.interval:
+            return [("answer", "none"), ("simulated truth", f"{self.truth:,}")]
         low, high = self.answer.interval[0]
         return [
             ("answer", f"{self.answer.values[0]:,.1f}"),
             ("interval", f"{low:,.1f} to {high:,.1f} at level {self.answer.level:g}"),
             ("simulated truth", f"{self.truth:,} ({'inside' if self.covered else 'outside'} the interval)"),
-            ("reports", f"{self.answer.reports:,} of {self.round.offers:,} offers, {self.round.bids:,} bids"),
-            ("paid", f"{short_money(self.answer.paid_micros)} of {short_money(self.answer.budget_micros)}"),
-            ("books", "balanced" if self.books_balance else "NOT BALANCED"),
-            ("took", f"{self.seconds:.1f} s"),
         ]
 
     def notes(self) -> tuple[str, ...]:

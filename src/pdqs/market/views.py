@@ -12,7 +12,7 @@ from pdqs.market.ledger import account_of
 from pdqs.market.round_terms import question_of
 from pdqs.market.store.schema import accounts, bids, reports, rounds
 from pdqs.market.store.sql import Found
-from pdqs.protocol.device_messages import Offer, RoundNotice
+from pdqs.protocol.device_messages import BidsRoot, Lots, Offer, RoundNotice
 from pdqs.protocol.market_messages import (
     Round,
     RoundPlan,
@@ -96,6 +96,7 @@ def notice_message(row: Found) -> RoundNotice:
         reports_close_at_ms=row.reports_close_at_ms,
         terms=row.terms,
         terms_hash=row.terms_hash,
+        bids_root=_root(row),
     )
 
 
@@ -118,7 +119,11 @@ def notice_summary(row: Found) -> NoticeSummary:
     )
 
 
-def offer_message(row: Found, now_ms: int) -> Offer:
+def _root(row: Found) -> BidsRoot | None:
+    return None if row.bids_root is None else BidsRoot.model_validate_json(row.bids_root)
+
+
+def offer_message(row: Found, lots: Lots | None, now_ms: int) -> Offer:
     """One owner's offer, from a row of offers and rounds together, and what the server's clock says."""
     return Offer(
         round_id=row.round_id,
@@ -128,6 +133,10 @@ def offer_message(row: Found, now_ms: int) -> Offer:
         payment_micros=row.payment_micros,
         reports_close_at_ms=row.reports_close_at_ms,
         now_ms=now_ms,
+        chance_numerator=row.chance_numerator,
+        draw=row.draw,
+        posted_micros=row.posted_micros,
+        lots=lots,
     )
 
 
@@ -196,5 +205,15 @@ def _standing(row: Found) -> _Standing:
 
 def _round_message(row: Found, counts: _Counts) -> Round:
     plan = plan_of(row)
-    half_width = row.forecast_half_width
-    return Round(plan=plan, question=question_of(plan), forecast_half_width=half_width, **_standing(row), **counts)
+    told = row.state in ("reporting", "settled")  # the draws are known: their secrets are none any more
+    return Round(
+        plan=plan,
+        question=question_of(plan),
+        forecast_half_width=row.forecast_half_width,
+        nonce_by=None if row.seed is None else "market" if plan.nonce_hash is None else "consumer",
+        bids_root=_root(row),
+        seed=row.seed if told else None,
+        nonce=row.nonce if told else None,
+        **_standing(row),
+        **counts,
+    )

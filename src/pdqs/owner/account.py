@@ -8,6 +8,7 @@ it. An entry is a flat JSON object whose ``kind`` is one of
     elsewhere       the owner knows of reports that this device did not make: ``market``, ``reports``
     bid             a bid was made: the terms' hash and question it is for, and the bytes to send
     bid-accepted    ... and the market signed for it: ``receipt``
+    lots            who was asked went by lot: ``asked``, draw, chance, posted price, and the evidence for them
     drawn           a report was drawn, and its eps charged for life
     sent, accepted, refused, paid     what became of it; ``accepted`` holds the signed receipt
 
@@ -90,6 +91,21 @@ class StoredBid:
     """The frozen document, for the record."""
     body: str
     accepted: bool
+    owner_id: str = ""
+    """Who the market took her for when she bid: her name in the round, and so her draw, follows from it."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLots:
+    """What a round's lot decided, and the proof: the signed root, the two secrets, her bid's place in the tree."""
+
+    asked: bool
+    draw: int
+    chance_numerator: int
+    posted_micros: int | None
+    evidence: str
+    """JSON: ``root`` and ``lots``, as the market told them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +195,13 @@ class Account:
         if not made:
             return None
         accepted = any(e["kind"] == "bid-accepted" for e in self._of(market, round_id))
-        return StoredBid(**{name: made[-1][name] for name in _BID}, accepted=accepted)
+        owner_id = str(made[-1].get("owner_id", ""))
+        return StoredBid(**{name: made[-1][name] for name in _BID}, accepted=accepted, owner_id=owner_id)
+
+    def lots(self, market: str, round_id: str) -> StoredLots | None:
+        """What the lot decided in a round, as it was first told."""
+        told = [e for e in self._of(market, round_id) if e["kind"] == "lots"]
+        return StoredLots(**{name: told[0][name] for name in StoredLots.__slots__}) if told else None
 
     def report(self, market: str, round_id: str) -> StoredReport | None:
         """The report this device made in a round, if it made one."""

@@ -16,6 +16,7 @@ from pdqs.model.errors import TermsError
 from pdqs.model.money import MICROS_PER_UNIT, exact_money
 from pdqs.model.names import ContractName
 from pdqs.owner.errors import OfferRefused
+from pdqs.owner.lots import LOT_CHECKS
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair, least_payment_micros
 from pdqs.owner.receipt_checks import RECEIPT_CHECKS
 from pdqs.owner.told import Checks, Stage, Told
@@ -216,6 +217,7 @@ CHECKS: Checks = MappingProxyType(
         "market forgets": ("offer", _forgets),
         "offer unchanged": ("drawing", _changed),
         "in time": ("drawing", _too_late),
+        **LOT_CHECKS,
         **RECEIPT_CHECKS,
     }
 )  # fmt: skip

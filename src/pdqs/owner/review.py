@@ -7,7 +7,7 @@ the coin is dropped at once, and only the report's code goes on from there. The 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -19,6 +19,7 @@ from pdqs.owner.account import OVERALL, Account, Charge, Spending, StoredBid, St
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.errors import OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.lots import lots_of
 from pdqs.owner.price import epsilon_nanos, epsilon_of, in_words, least_payment_micros
 from pdqs.owner.told import Checks, Told, promise_of
 from pdqs.privacy.entropy import Entropy, SystemEntropy
@@ -82,12 +83,18 @@ class Device:
             report=account.report(self.market, notice.round_id),
             made=len(mine) + known,
             accepted=sum(report.accepted_at_ms is not None for report in mine) + known,
+            lots=account.lots(self.market, notice.round_id),
         )
         refuse("notice", told, self.checks)
         return told
 
-    def bid(self, notice: RoundNotice, bid_micros: int, *, there: BidReceipt | None = None) -> StoredBid:
-        """Check the round and store a bid for it, ready to send. ``there``: the bid that the market has already."""
+    def bid(
+        self, notice: RoundNotice, bid_micros: int, *, owner_id: str = "", there: BidReceipt | None = None
+    ) -> StoredBid:
+        """Check the round and store a bid for it, ready to send.
+
+        ``owner_id`` is who the market takes her for, ``there`` the bid that it has already.
+        """
         refuse("bidding", replace(self.look(notice), bid_there=there), self.checks)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:
             raise OfferRefused(
@@ -106,6 +113,7 @@ class Device:
                 "question": notice.question.model_dump_json(),
                 "terms": notice.terms,
                 "body": Bid(terms_hash=notice.terms_hash, bid_micros=bid_micros).model_dump_json(),
+                "owner_id": owner_id,
             }
         )
 
@@ -149,6 +157,14 @@ class Device:
             overall=account.spending(OVERALL),
             asks=_asks(account, told),
         )
+
+    def keep_lots(self, review: Review) -> None:
+        """Keep what the lot decided, with its evidence: once, for it stands."""
+        root = review.told.notice.bids_root
+        if root is None or review.offer.lots is None or review.told.lots is not None:
+            return
+        found = asdict(lots_of(review.offer, root))
+        self.ledger.note("lots", market=self.market, round_id=review.offer.round_id, **found)
 
     def report(
         self, review: Review, value: Any, *, fresh: Offer, now_ms: int, agreed: Collection[str] = ()

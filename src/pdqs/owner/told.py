@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from pdqs.model.errors import TermsError
-from pdqs.owner.account import StoredBid, StoredReport
+from pdqs.model.names import RuleName
+from pdqs.owner.account import StoredBid, StoredLots, StoredReport
 from pdqs.owner.errors import OfferRefused
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.rounds.canonical import written
@@ -32,6 +33,11 @@ class Promise:
     report_seconds: int
     terms: Terms
     is_canonical: bool
+    by_lot: bool
+    """Whether a draw decides who is asked."""
+    seed_hash: str
+    nonce_hash: str
+    """What the draws are committed to; empty for a round that was opened before there were draws."""
 
 
 @final
@@ -51,6 +57,8 @@ class Told:
     accepted: int = 0
     counted: int = 0
     paid_micros: int | None = None
+    lots: StoredLots | None = None
+    """The draw as the market told it before."""
 
 
 Check = Callable[[Told], str | None]
@@ -72,6 +80,9 @@ def promise_of(notice: RoundNotice) -> Promise:
             report_seconds=int(document["report_seconds"]),
             terms=terms,
             is_canonical=written(document["terms"]) == terms.canonical() and written(document) == notice.terms,
+            by_lot=terms.rule in (RuleName.LOTTERY, RuleName.FLAT),
+            seed_hash=str(document.get("seed_hash", "")),
+            nonce_hash=str(document.get("nonce_hash", "")),
         )
     except (ValueError, KeyError, TypeError, RecursionError, TermsError, OverflowError) as fault:
         said = fault if isinstance(fault, TermsError) else type(fault).__name__

@@ -31,20 +31,23 @@ class Visit:
     def bid(self, round_id: str, bid_micros: int) -> StoredBid:
         """Bid, unless there is one; what stands comes back."""
         notice = self.client.notice(round_id)
-        kept = self.device.bid(notice, bid_micros, there=self.client.bid_if_any(round_id))
+        mine = self.client.account().user.user_id
+        kept = self.device.bid(notice, bid_micros, owner_id=mine, there=self.client.bid_if_any(round_id))
         receipt = self.client.send_bid(round_id, kept.body.encode())
         self.device.take_bid_receipt(notice, receipt)
         return kept
 
     def review(self, round_id: str) -> Review:
-        """Everything the market says about a round, checked."""
-        return self.device.review(
+        """Everything the market says about a round, checked; what the lot decided is kept."""
+        found = self.device.review(
             self.client.notice(round_id),
             self.client.offer(round_id),
             bid_there=self.client.bid_if_any(round_id),
             report_there=self.client.report_if_any(round_id),
             counted=self.client.account().reports_made,
         )
+        self.device.keep_lots(found)
+        return found
 
     def stored(self, round_id: str) -> StoredReport | None:
         """The report that this device made in a round, if it made one."""

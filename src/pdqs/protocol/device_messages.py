@@ -98,13 +98,28 @@ class Question(Message):
         return CoreQuestion(domain=self.domain.domain(), text=self.text)
 
 
+class BidsRoot(Message):
+    """The root over all bids of a round, published when bids are closed and before any draw is known. Signed.
+
+    How it is made: :mod:`pdqs.rounds.commitments`. Two of them for one round that differ show a market that lies.
+    """
+
+    round_id: Identifier
+    terms_hash: Hash
+    root: Hash
+    bids: Annotated[int, Field(ge=0, le=10**9)]
+    published_at_ms: Millis
+    signature: Signature = ""
+
+
 class RoundNotice(Message):
     """A round as an owner sees it.
 
     ``terms`` is the frozen document as canonical JSON text and ``terms_hash`` its SHA-256 in hexadecimal: the device
     hashes the text as it stands. The document's keys: ``round``, ``attribute``, ``bids_close_at_ms``,
     ``report_seconds``, ``minimum_owners``, ``receipt_key`` (the public Ed25519 key of the market's receipts, in
-    hexadecimal), and ``terms`` (the core's canonical terms).
+    hexadecimal), ``seed_hash``, ``nonce_hash``, ``nonce_by`` and ``nonce_seconds`` (what the draws are committed to,
+    who holds the nonce and how long it may take to be told), and ``terms`` (the core's canonical terms).
     """
 
     round_id: Identifier
@@ -117,6 +132,7 @@ class RoundNotice(Message):
     reports_close_at_ms: Millis | None
     terms: Annotated[str, StringConstraints(max_length=2_000_000)]
     terms_hash: Hash
+    bids_root: BidsRoot | None = None
 
 
 class Bid(Message):
@@ -136,11 +152,22 @@ class BidReceipt(Message):
     signature: Signature = ""
 
 
+class Lots(Message):
+    """What shows an owner that her draw was nobody's choice: the two secrets, told, and her bid's place in the tree."""
+
+    seed: Hash
+    nonce: Hash
+    place: Annotated[int, Field(ge=0, le=10**9)]
+    path: Annotated[list[Hash], Field(max_length=40)]
+
+
 class Offer(Message):
     """What the market asks of one owner: tell the truth with chance ``q_numerator`` / 2^32, for this payment.
 
-    A numerator of 0 means that nothing is asked and nothing is paid: there is no report to make. ``now_ms`` is the
-    server's clock as it answers, so that a device does not draw what would come too late.
+    A numerator of 0 means that nothing is asked and nothing is paid: there is no report to make. Under a lottery she is
+    asked if and only if her ``draw`` is below ``chance_numerator`` (2^32: for certain); ``posted_micros`` is the
+    highest price at which her draw would have been asked, where it can be said. ``lots`` shows where the draw came
+    from. ``now_ms`` is the server's clock as it answers, so that a device does not draw what would come too late.
     """
 
     round_id: Identifier
@@ -150,6 +177,10 @@ class Offer(Message):
     payment_micros: Micros
     reports_close_at_ms: Millis
     now_ms: Millis
+    chance_numerator: Annotated[int, Field(ge=0, le=2**32)] = 2**32
+    draw: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    posted_micros: Micros | None = None
+    lots: Lots | None = None
 
 
 class Report(Message):

@@ -11,6 +11,7 @@ from pdqs.protocol.choices import OneOf
 from pdqs.protocol.device_messages import (
     Attribute,
     BidMicros,
+    BidsRoot,
     DomainMessage,
     Hash,
     Identifier,
@@ -25,8 +26,8 @@ from pdqs.protocol.device_messages import (
 MOST_BUDGET_MICROS = 10**12
 """A budget of this many micro-units is still exact as a float amount of money, which is what the core's terms hold."""
 
-MARKET_RULES = tuple(rule for rule in RuleName if rule not in (RuleName.LOTTERY, RuleName.FLAT, RuleName.LAPLACE))
-"""What a round may be priced by: not yet by a lottery, nor by a curve that is a baseline of the literature."""
+MARKET_RULES = tuple(rule for rule in RuleName if rule not in (RuleName.FLAT, RuleName.LAPLACE))
+"""What a round may be priced by: anything but the baselines of the literature."""
 
 MARKET_ESTIMATORS = tuple(estimator for estimator in EstimatorName if estimator != EstimatorName.NAIVE)
 """How a round's reports may be read: the paper's own reading leans, and is kept for reproduction only."""
@@ -134,19 +135,31 @@ class QueryMessage(Message):
 
 
 class RoundPlan(Message):
-    """A round to be: everything that its terms are made from. The contract is always ``on-report``."""
+    """A round to be: everything that its terms are made from. The contract is always ``on-report``.
+
+    ``nonce_hash`` is what a consumer commits to who draws a nonce of her own
+    (:func:`pdqs.rounds.commitments.commitment_to`) and will tell it once bids are closed; without it the market draws
+    one for her, and the terms say so.
+    """
 
     query: QueryMessage
     attribute: Attribute
     budget_micros: Annotated[int, Field(ge=1, le=MOST_BUDGET_MICROS)]
     bid_low_micros: BidMicros = 0
     bid_high_micros: BidMicros = 1_000_000
-    rule: Annotated[str, OneOf(MARKET_RULES)] = RuleName.OPTIMAL.value
-    estimator: Annotated[str, OneOf(MARKET_ESTIMATORS)] = EstimatorName.WEIGHTED.value
-    epsilon_max: Annotated[float, Field(ge=0.01, le=16, allow_inf_nan=False)] = 4.0
+    rule: Annotated[str, OneOf(MARKET_RULES)] = RuleName.LOTTERY.value
+    estimator: Annotated[str, OneOf(MARKET_ESTIMATORS)] = EstimatorName.UNBIASED.value
+    epsilon_max: Annotated[float, Field(ge=0.01, le=16, allow_inf_nan=False)] = 2.0
     minimum_owners: Annotated[int, Field(ge=2, le=1_000_000)] = 2
     bid_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
     report_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
+    nonce_hash: Hash | None = None
+
+
+class NonceReveal(Message):
+    """A consumer's nonce, told once the root over the bids is published."""
+
+    nonce: Hash
 
 
 class RoundStanding(Message):
@@ -173,17 +186,29 @@ class RoundStanding(Message):
 
 
 class Round(RoundStanding):
-    """A round as its consumer and the operator see it: counts and sums, never anyone's bid or report."""
+    """A round as its consumer and the operator see it: counts and sums, never anyone's bid or report.
+
+    ``bids_root`` is there once bids are closed; ``seed`` and ``nonce``, from which every draw follows, once the offers
+    are made.
+    """
 
     plan: RoundPlan
     question: Question
     forecast_half_width: Annotated[float, Field(ge=0, le=1e12)] | None
     """Half-width of a share at level 0.95 that the offers promise, once cleared; none when nothing was bought."""
+    nonce_by: Literal["consumer", "market"] | None = None
+    bids_root: BidsRoot | None = None
+    seed: Hash | None = None
+    nonce: Hash | None = None
 
 
 class AnswerMessage(Message):
     """What the consumer learns. For a histogram ``values``, ``raw`` and ``interval`` have a row for each of ``labels``;
     otherwise one row with an empty label. When the reports cannot answer, the lists are empty and a warning says why.
+
+    ``interval`` is for owners who report as their device does; ``interval_if_dishonest`` still holds if a share of
+    ``dishonest_share`` of them do not. ``asked`` counts owners whom the offers asked; reports are missing among them
+    alone.
     """
 
     round_id: Identifier
@@ -202,6 +227,10 @@ class AnswerMessage(Message):
     budget_micros: Micros
     paid_micros: Micros
     returned_micros: Micros
+    asked: Whole | None = None
+    interval_if_dishonest: list[Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
+    dishonest_share: float = 0.05
+    sensitivity: str = ""
 
 
 class Transfer(Message):
@@ -290,12 +319,18 @@ class ForecastPoint(Message):
 
 
 class Forecast(Message):
-    """What a budget buys: the half-width of a share at level 0.95 (none when nothing is bought), and the curve."""
+    """What a budget buys: the half-width of a share at level 0.95 (none when nothing is bought), and the curve.
+
+    ``half_width_right`` is that of an answer which is right whatever prices say (rule lottery), ``half_width_sharp``
+    that of one which stands only if prices say nothing about the answer (rule optimal), for the same money.
+    """
 
     half_width: Annotated[float, Field(ge=0, le=1e12)] | None
     bought_share: Annotated[float, Field(ge=0, le=1)]
     mean_epsilon: Annotated[float, Field(ge=0, le=100)]
     curve: list[ForecastPoint]
+    half_width_right: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    half_width_sharp: Annotated[float, Field(ge=0, le=1e12)] | None = None
 
 
 class Health(Message):

@@ -64,6 +64,7 @@ class ProblemType(StrEnum):
     WRONG_ACCOUNT = "wrong-account"
     ACCOUNT_DISABLED = "account-disabled"
     MONEY_TO_COME = "money-to-come"
+    NO_NONCE = "no-nonce"
 
     # What was sent
     INVALID = "invalid"
@@ -72,6 +73,7 @@ class ProblemType(StrEnum):
     BAD_AMOUNT = "bad-amount"
     NO_KEY = "no-key"
     BID_OUT_OF_RANGE = "bid-out-of-range"
+    OTHER_NONCE = "other-nonce"
     CODE_OUT_OF_RANGE = "code-out-of-range"
     TOO_LARGE = "too-large"
     TOO_SLOW = "too-slow"

@@ -13,14 +13,14 @@ from typing import TypeVar
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from pdqs.protocol.device_messages import BidReceipt, ReportReceipt
+from pdqs.protocol.device_messages import BidReceipt, BidsRoot, ReportReceipt
 
-Receipt = TypeVar("Receipt", BidReceipt, ReportReceipt)
+Receipt = TypeVar("Receipt", BidReceipt, ReportReceipt, BidsRoot)
 
 _PURPOSE = b"pdqs receipt 1\n"
 
 
-def signed_bytes(receipt: BidReceipt | ReportReceipt) -> bytes:
+def signed_bytes(receipt: BidReceipt | ReportReceipt | BidsRoot) -> bytes:
     """What a receipt's signature is over."""
     fields = receipt.model_dump(exclude={"signature"})
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
@@ -32,7 +32,7 @@ def sign(key: Ed25519PrivateKey, receipt: Receipt) -> Receipt:
     return receipt.model_copy(update={"signature": key.sign(signed_bytes(receipt)).hex()})
 
 
-def is_signed(public_key: str, receipt: BidReceipt | ReportReceipt) -> bool:
+def is_signed(public_key: str, receipt: BidReceipt | ReportReceipt | BidsRoot) -> bool:
     """Whether the holder of this key (in hexadecimal) signed this receipt.
 
     >>> key = Ed25519PrivateKey.from_private_bytes(bytes(32))

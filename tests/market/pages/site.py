@@ -125,6 +125,7 @@ class Visitor:
         """Sign in with a one-time code, as a link carries it."""
         self.page.goto(f"{self.site.address}/enter#{code}")
         self.press("Sign in")
+        self.page.wait_for_url(lambda url: "/enter" not in url)  # a slow machine is still on its way
 
     def agree(self) -> None:
         """Agree to whatever the device asks first."""

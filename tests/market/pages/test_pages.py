@@ -283,7 +283,15 @@ def test_a_form_of_defaults_is_a_plan() -> None:
     assert form.faults == {}
     assert form.plan is not None
     assert form.plan.budget_micros == 500_000_000
+    assert (form.plan.rule, form.plan.estimator, form.plan.epsilon_max) == ("lottery", "unbiased", 2.0)
+    assert form.plan == RoundPlan(query=form.plan.query, attribute="unnamed", budget_micros=500_000_000)
+
+
+def test_the_other_choice_is_the_sharper_rule_and_there_are_two() -> None:
+    form = plan_form.read({"method": "sharp"})
+    assert form.plan is not None
     assert (form.plan.rule, form.plan.estimator) == ("optimal", "weighted")
+    assert set(plan_form.METHODS) == {"right", "sharp"}
 
 
 def test_amounts_are_read_exactly() -> None:
@@ -323,6 +331,15 @@ def test_labels_in_the_csv_are_disarmed_where_they_look_like_a_formula_and_empty
         returned_micros=0,
     )
     assert [row.split(",")[0] for row in answer_csv(message).splitlines()] == ["label", "'=1+1", "-5", "tea", ""]
+
+
+def test_an_answer_that_is_none_says_so_in_the_csv() -> None:
+    message = AnswerMessage(
+        round_id=f"r_{1:024x}", terms_hash="0" * 64, kind="count", labels=[], values=[], raw=[], interval=[],
+        level=0.95, estimator="unbiased", owners=4, reports=0, information=0.0, warnings=["no answer: no report came"],
+        budget_micros=1, paid_micros=0, returned_micros=1,
+    )  # fmt: skip
+    assert answer_csv(message).splitlines()[1].split(",")[1] == "no answer"
 
 
 def test_a_round_that_cannot_go_on_is_on_the_operators_first_page_with_the_reason(

@@ -6,7 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from .edits import bid_on, domain, instead, on, put, question, says, shown, signed, text_becomes, unhashed, written
-from .market import CLOSES, KEY, OTHER_KEY, OTHER_ROUND, REPORTS_CLOSE, ROUND, Json, Lie, Script, public, sign
+from .market import (
+    BEN,
+    BID,
+    CLOSES,
+    KEY,
+    OTHER_KEY,
+    OTHER_ROUND,
+    REPORTS_CLOSE,
+    ROUND,
+    Json,
+    Lie,
+    Script,
+    public,
+    sign,
+)
 
 NOTICE = {
     "terms were changed after they were hashed": written("terms hash", unhashed),
@@ -34,10 +48,16 @@ NOTICE = {
     "a higher cap is shown": shown("shown cap", put(epsilon_max=9.0)),
     "an earlier closing time is shown": shown("shown closing time", put(bids_close_at_ms=CLOSES - 1)),
     "a later closing time is shown": shown("shown closing time", put(bids_close_at_ms=CLOSES + 3_600_000)),
-    "a contract that gives the coin away": written("contract", says("terms", "contract", value="on-selection")),
+    "a contract that gives the coin away": written(
+        "contract",
+        lambda s: s.document["terms"].update(contract="on-selection", rule="optimal", estimator="weighted"),
+    ),
     "no key for receipts": written("receipt key", says("receipt_key", value="")),
     "a key that is none": written("receipt key", says("receipt_key", value="zz" * 32)),
     "a key cut short": written("receipt key", says("receipt_key", value=public(KEY)[:40])),
+    "lots without a seed": written("commitments", lambda s: s.document.pop("seed_hash")),
+    "lots without a nonce": written("commitments", lambda s: s.document.pop("nonce_hash")),
+    "lots with a seed that anyone could guess": written("commitments", says("seed_hash", value="7")),
 }
 
 BIDDING = {
@@ -114,6 +134,10 @@ def offered(check: str | set[str], change: Callable[[Json], Any]) -> Lie:
     return Lie(goal="drawn", caught_by=names, edit=on("GET offer", change))
 
 
+def pays_what_it_posts(micros: int, **more: Any) -> Callable[[Json], None]:
+    return put(payment_micros=micros, posted_micros=micros, **more)
+
+
 def closing(status: int, body: Json, at_ms: int) -> tuple[int, Json]:
     """Another deadline, in notice and offer alike."""
     if status == 200 and body.get("reports_close_at_ms"):
@@ -160,16 +184,93 @@ OFFERS = {
     "an offer about another attribute": offered("offer question", question(attribute="illness")),
     "an offer with other answers": offered("offer question", domain(labels=["coffee", "tea", "neither"])),
     "an offer with fewer answers": offered("offer question", domain(labels=["tea", "coffee"], size=2)),
-    "more privacy than the cap": offered("epsilon cap", put(q_numerator=2**32 - 2**26, payment_micros=9_000_000)),
-    "the bare value": offered("epsilon cap", put(q_numerator=2**32 - 1, payment_micros=90_000_000)),
-    "a payment one micro-unit short": offered("price", lambda o: o.update(payment_micros=o["payment_micros"] - 1)),
-    "no payment": offered("price", put(payment_micros=0)),
+    "more privacy than the cap": offered("epsilon cap", pays_what_it_posts(9_000_000, q_numerator=2**32 - 2**26)),
+    "the bare value": offered("epsilon cap", pays_what_it_posts(90_000_000, q_numerator=2**32 - 1)),
+    "a payment one micro-unit short": offered("price", lambda o: pays_what_it_posts(o["payment_micros"] - 1)(o)),
+    "no payment": offered("price", pays_what_it_posts(0)),
     "less time than the terms promise": Lie(goal="drawn", caught_by=frozenset({"time to report"}), edit=sooner),
     "an offer that ends later than the round": offered("same deadline", put(reports_close_at_ms=REPORTS_CLOSE + 1)),
     "a report of hers that she did not make": Lie(
         goal="drawn",
         caught_by=frozenset({"report elsewhere"}),
         edit=instead("GET report", 200, sign(OTHER_REPORT), when=lambda s: s.report is None),
+    ),
+}
+
+
+OTHER_SECRET = bytes(range(100, 132))
+
+
+def lots(check: str | set[str], goal: str = "drawn", **changes: Any) -> Lie:
+    """The market goes by other lots than it should, and tells a story that holds together."""
+
+    def edit(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+        if told == "PUT bid":
+            for name, value in changes.items():
+                setattr(script, name, value)
+        return status, body
+
+    names = frozenset({check} if isinstance(check, str) else check)
+    return Lie(goal=goal, caught_by=names, edit=edit)
+
+
+def rooted(check: str, change: Callable[[Json], Any]) -> Lie:
+    """Another root over the bids, in the notice."""
+    edit = on("GET notice", lambda body: change(body["bids_root"]), when=bid_on)
+    return Lie(goal="drawn", caught_by=frozenset({check}), edit=edit)
+
+
+def leave_out(**more: Any) -> Callable[[Json], None]:
+    return put(q_numerator=0, payment_micros=0, **more)
+
+
+TOLD_BEFORE = {"asked": True, "draw": 5, "chance_numerator": 2**32, "posted_micros": None, "evidence": "{}"}
+
+LOTS = {
+    "another seed than the one promised": lots("seed", seed=OTHER_SECRET),
+    "another nonce than the one promised": lots("nonce", nonce=OTHER_SECRET),
+    "a seed and a nonce in each other's place": lots(
+        {"seed", "nonce"}, seed=bytes(range(2, 34)), nonce=bytes(range(1, 33))
+    ),
+    "a root without her bid": lots({"bid counted", "draw"}, owner=BEN),
+    "a root over a lower bid of hers": lots("bid counted", counted_bid=1),
+    "a root over a higher bid of hers": lots("bid counted", counted_bid=BID + 1),
+    "a bid counted in another's place": offered(
+        "bid counted", lambda o: o["lots"].update(place=o["lots"]["place"] ^ 1)
+    ),
+    "a proof that is cut short": offered("bid counted", lambda o: o["lots"]["path"].pop()),
+    "a proof with more than belongs to it": offered("bid counted", lambda o: o["lots"]["path"].append("00" * 32)),
+    "a draw that does not follow": offered("draw", put(draw=5)),
+    "a draw off by one": offered("draw", lambda o: o.update(draw=o["draw"] - 1)),
+    "a draw without the secrets behind it": offered("lots told", put(lots=None)),
+    "a draw without a root": Lie(
+        goal="drawn", caught_by=frozenset({"lots told"}), edit=on("GET notice", put(bids_root=None), when=bid_on)
+    ),
+    "another round's root": rooted("root round", signed(round_id=OTHER_ROUND)),
+    "a root for other terms": rooted("root round", signed(terms_hash="0" * 64)),
+    "a root from before the bids closed": rooted("root time", signed(published_at_ms=CLOSES - 1)),
+    "a root without a signature": rooted("root signature", put(signature="")),
+    "a root that another key signed": rooted("root signature", signed(OTHER_KEY)),
+    "a root that it does not stand by": rooted("root signature", put(published_at_ms=CLOSES + 1)),
+    "she is asked against the lot": offered("lot", put(chance_numerator=0)),
+    "she is left out though drawn": Lie(
+        goal="lots", caught_by=frozenset({"lot"}), edit=on("GET offer", leave_out(posted_micros=0))
+    ),
+    "she is left out at a price above hers": Lie(
+        goal="lots",
+        caught_by=frozenset({"posted price"}),
+        edit=on("GET offer", leave_out(posted_micros=BID * 3, chance_numerator=0)),
+    ),
+    "it pays less than the price it posted": offered(
+        "posted price", lambda o: o.update(posted_micros=o["posted_micros"] + 1)
+    ),
+    "nothing is asked, and a report expected": Lie(
+        goal="drawn",
+        caught_by=frozenset({"asked"}),
+        edit=on("GET offer", leave_out(posted_micros=0, chance_numerator=0)),
+    ),
+    "another root than it told before": Lie(
+        goal="drawn", caught_by=frozenset({"lots stand"}), seed=({"kind": "lots", "round_id": ROUND, **TOLD_BEFORE},)
     ),
 }
 
@@ -209,6 +310,9 @@ def again(check: str, change: Callable[[Json], Any]) -> Lie:
 
 DRAWING = {
     "it pays less once she agreed": again("offer unchanged", put(payment_micros=1)),
+    "another draw once she agreed": again("offer unchanged", put(draw=5)),
+    "another chance once she agreed": again("offer unchanged", put(chance_numerator=2**32)),
+    "another price posted once she agreed": again("offer unchanged", put(posted_micros=None)),
     "it asks for more once she agreed": again("offer unchanged", put(q_numerator=2**31)),
     "it asks something else once she agreed": again("offer unchanged", question(text="Are you HIV positive?")),
     "reports are closed": again("in time", put(now_ms=REPORTS_CLOSE + 1)),
@@ -298,9 +402,14 @@ SHAPES = {
     "labels that are more than their size": shape(domain(size=2), "domain", "shown answers"),
     "a label twice": shape(domain(labels=["tea", "tea", "neither"]), "domain", "shown answers"),
     "a deadline in thirty thousand years": Lie(goal="drawn", caught_by=frozenset({"shape"}), edit=never),
+    "a chance of more than one": shape(put(chance_numerator=2**32 + 1), what="GET offer", goal="drawn"),
+    "a chance that is no whole number": shape(put(chance_numerator=0.5), "lot", what="GET offer", goal="drawn"),
+    "a proof as long as a book": shape(
+        lambda o: o["lots"].update(path=["00" * 32] * 41), "bid counted", what="GET offer", goal="drawn"
+    ),
     "an offer that asks for the coin": shape(put(selected=True), what="GET offer", goal="drawn"),
 }
 
 LIES: dict[str, Lie] = {
-    **NOTICE, **BIDDING, **BID_RECEIPTS, **OFFERS, **ASKS, **DRAWING, **RECEIPTS, **PAYMENTS, **SHAPES,
+    **NOTICE, **BIDDING, **BID_RECEIPTS, **OFFERS, **LOTS, **ASKS, **DRAWING, **RECEIPTS, **PAYMENTS, **SHAPES,
 }  # fmt: skip

@@ -20,8 +20,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import pdqs
 from pdqs.owner.price import least_payment_micros
-from pdqs.protocol.device_messages import BidReceipt, DomainMessage, ReportReceipt
+from pdqs.privacy.draws import LOTTERY_WORD, committed_words
+from pdqs.protocol.device_messages import BidReceipt, BidsRoot, DomainMessage, ReportReceipt
 from pdqs.protocol.receipts import signed_bytes
+from pdqs.rounds.commitments import bid_entry, commitment_to, pseudonym_of
+from pdqs.rounds.merkle import merkle_tree
 
 Json = dict[str, Any]
 ROUND = "rnd_" + "a1" * 12
@@ -31,6 +34,11 @@ REPORTS_CLOSE = CLOSES + 60_000
 BID = 300_000
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
+ANN, BEN = "u_" + "0" * 24, "u_" + "1" * 24
+"""The owner whose device is lied to, and another whom the market might take her for."""
+SEED, NONCE = bytes(range(1, 33)), bytes(range(2, 34))
+CHANCE = 2**32 - 2**20
+"""Nearly certain, so that a lie about the draw would still have her asked."""
 QUERY = pdqs.Histogram(pdqs.Domain.categories(["tea", "coffee", "neither"]), "What do you drink?")
 
 
@@ -54,7 +62,11 @@ def honest_document() -> Json:
         "report_seconds": 60,
         "minimum_owners": 2,
         "receipt_key": public(KEY),
-        "terms": json.loads(pdqs.Terms(query=QUERY, budget=100.0, rule="optimal", estimator="weighted").canonical()),
+        "seed_hash": commitment_to("seed", SEED),
+        "nonce_hash": commitment_to("nonce", NONCE),
+        "nonce_by": "market",
+        "nonce_seconds": 86_400,
+        "terms": json.loads(pdqs.Terms(query=QUERY, budget=100.0).canonical()),
     }
 
 
@@ -64,7 +76,7 @@ def honest_question() -> Json:
 
 
 def sign(receipt: Json, key: Ed25519PrivateKey = KEY) -> Json:
-    kind = ReportReceipt if "code" in receipt else BidReceipt
+    kind = ReportReceipt if "code" in receipt else BidsRoot if "root" in receipt else BidReceipt
     plain = kind.model_construct(**{name: value for name, value in receipt.items() if name != "signature"})
     return {**receipt, "signature": key.sign(signed_bytes(plain)).hex()}
 
@@ -82,6 +94,13 @@ class Script:
     bid: Json | None = None
     report: Json | None = None
     offers_told: int = 0
+    seed: bytes = SEED
+    nonce: bytes = NONCE
+    owner: str = ANN
+    counted_bid: int = BID
+    """What the root was published over, as hers."""
+    chance: int = CHANCE
+    left_out: bool = False
 
     @property
     def stage(self) -> str:
@@ -102,6 +121,34 @@ class Script:
         size = len(self.question["domain"]["labels"])
         return least_payment_micros(BID, self.q_numerator, size)
 
+    @property
+    def names(self) -> list[bytes]:
+        """Everyone who bid, in order."""
+        return sorted(pseudonym_of(ROUND, owner) for owner in (self.owner, *(f"u_{i:024x}" for i in range(2, 8))))
+
+    @property
+    def place(self) -> int:
+        return self.names.index(pseudonym_of(ROUND, self.owner))
+
+    @property
+    def entries(self) -> list[bytes]:
+        """The bids that the root is published over; the others are all the same."""
+        return [bid_entry(name, self.counted_bid if i == self.place else 7) for i, name in enumerate(self.names)]
+
+    @property
+    def draw(self) -> int:
+        return int(committed_words(self.seed, self.nonce, [self.names[self.place]], LOTTERY_WORD)[0])
+
+    def root(self) -> Json:
+        root = merkle_tree(self.entries).root.hex()
+        plain = {"round_id": ROUND, "terms_hash": self.hash, "root": root, "bids": 7, "published_at_ms": CLOSES}
+        return sign(plain, self.key)
+
+    def lots(self) -> Json:
+        proof = merkle_tree(self.entries).proof(self.place)
+        path = [beside.hex() for beside in proof.path]
+        return {"seed": self.seed.hex(), "nonce": self.nonce.hex(), "place": proof.place, "path": path}
+
     def notice(self) -> Json:
         low, high = self.document["terms"]["bid_range"]
         return {
@@ -115,18 +162,24 @@ class Script:
             "reports_close_at_ms": None if self.stage == "open" else REPORTS_CLOSE,
             "terms": self.text,
             "terms_hash": self.hash,
+            "bids_root": None if self.stage == "open" else self.root(),
         }
 
     def offer(self) -> Json:
         self.offers_told += 1
+        price = self.payment
         return {
             "round_id": ROUND,
             "terms_hash": self.hash,
             "question": self.question,
-            "q_numerator": self.q_numerator,
-            "payment_micros": self.payment,
+            "q_numerator": 0 if self.left_out else self.q_numerator,
+            "payment_micros": 0 if self.left_out else price,
             "reports_close_at_ms": REPORTS_CLOSE,
             "now_ms": CLOSES + 1000,
+            "chance_numerator": self.chance,
+            "draw": self.draw,
+            "posted_micros": price // 2 if self.left_out else price,
+            "lots": self.lots(),
         }
 
     def take_bid(self, body: Json) -> Json:
@@ -149,7 +202,7 @@ class Script:
             return (404, missing) if kept is None else (200, kept)
         posting = {"transaction_id": "t", "kind": "settlement", "account": "o", "amount_micros": self.payment}
         posting |= {"at_ms": CLOSES + 9000, "round_id": ROUND}
-        user = {"user_id": "u_" + "0" * 24, "role": "owner", "name": "Ann", "created_at_ms": 1}
+        user = {"user_id": ANN, "role": "owner", "name": "Ann", "created_at_ms": 1}
         told: dict[str, Callable[[], Json]] = {
             "notice": self.notice,
             "offer": self.offer,

@@ -26,7 +26,7 @@ from pdqs.protocol import transport
 from .lies import LIES
 from .market import BID, ROUND, Lie, hostile
 
-HONEST = ["bid", "bid-accepted", "admitted", "drawn", "sent", "accepted", "paid"]
+HONEST = ["bid", "bid-accepted", "lots", "admitted", "drawn", "sent", "accepted", "paid"]
 ALL = {"the truth": Lie(goal="nothing"), **LIES}
 
 

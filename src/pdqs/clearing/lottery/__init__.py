@@ -33,7 +33,7 @@ Three steps, so that streams and clusters share them: :func:`summarise_lottery`,
 from __future__ import annotations
 
 from pdqs.clearing.lottery.calibration import LotteryCalibration, calibrate_lottery
-from pdqs.clearing.lottery.clearing import LotteryResult, apply_lottery, clear_by_lottery
+from pdqs.clearing.lottery.clearing import LotteryResult, apply_lottery, clear_by_lottery, posted_to_all
 from pdqs.clearing.lottery.market import BITS, LotteryMarket
 from pdqs.clearing.lottery.prices import posted_prices
 from pdqs.clearing.lottery.summaries import EXACT, summarise_lottery
@@ -48,5 +48,6 @@ __all__ = [
     "calibrate_lottery",
     "clear_by_lottery",
     "posted_prices",
+    "posted_to_all",
     "summarise_lottery",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdqs.clearing.lottery.calibration import LotteryCalibration, calibrate_lottery
 from pdqs.clearing.lottery.market import LotteryMarket
-from pdqs.clearing.lottery.prices import pricer
+from pdqs.clearing.lottery.prices import posted_prices, pricer
 from pdqs.clearing.lottery.summaries import summarise_lottery
 from pdqs.clearing.steps import in_batches
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
@@ -82,6 +82,17 @@ def apply_lottery(bids: Floats, draws: Words, calibration: LotteryCalibration) -
     for array in (found.chance_words, found.asked, found.q, found.price_micros, found.beyond_budget):
         array.flags.writeable = False
     return found
+
+
+def posted_to_all(bids: Floats, draws: Words, market: LotteryMarket) -> Integers | None:
+    """The highest price at which each owner's draw would be asked, whoever is; None where that cannot be said alone.
+
+    It can in markets of up to EXACT owners at q*: there it is the price of the asked, and too little for the others.
+    """
+    setting = market.form.setting
+    summary = summarise_lottery(bids, draws, setting.low, setting.high, bits=market.bits)
+    calibration = calibrate_lottery(summary, market)
+    return None if calibration.costs is None else posted_prices(bids, draws, calibration)
 
 
 def _refuse_draws(bids: Floats, draws: Words, market: LotteryMarket) -> None:

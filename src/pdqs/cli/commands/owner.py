@@ -263,6 +263,7 @@ def _standing(account: Account, visit: Visit, notice: NoticeSummary) -> str:
 
 
 def _shown(review: Review) -> str:
+    from pdqs.owner.lots import lot_in_words
     from pdqs.owner.price import NANOS_PER_EPSILON
 
     question, spending, overall = review.offer.question, review.spending, review.overall
@@ -280,6 +281,7 @@ def _shown(review: Review) -> str:
             f"           all together: {overall.spent_nanos / NANOS_PER_EPSILON:.4f} spent, cap"
             f" {overall.cap_nanos / NANOS_PER_EPSILON:.4f}",
             f"Terms      {review.offer.terms_hash} (hash checked)",
+            *([f"Lot        {lot_in_words(review.offer)} (draw and bid checked)"] if review.offer.lots else []),
         )
     )
 

@@ -24,6 +24,7 @@ from pdqs.protocol.market_messages import (
     Me,
     Member,
     NewUser,
+    NonceReveal,
     PayablePage,
     Redemption,
     Round,
@@ -226,6 +227,12 @@ def open_round(round_id: RoundId, caller: Calling) -> Round:
 def clear_round(round_id: RoundId, caller: Calling) -> Round:
     """Turn the bids into offers, once bids are closed (its consumer, operator)."""
     return round_steps.clear_round(caller.market, caller.user(), round_id)
+
+
+@router.post("/rounds/{round_id}/nonce", tags=["rounds"])
+def reveal_nonce(round_id: RoundId, told: NonceReveal, caller: Calling) -> Round:
+    """Tell the nonce that the terms are committed to, once the root over the bids is published (its consumer)."""
+    return round_steps.reveal_nonce(caller.market, caller.user(), round_id, told)
 
 
 @router.post("/rounds/{round_id}/settle", tags=["rounds"])

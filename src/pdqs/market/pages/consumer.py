@@ -148,9 +148,14 @@ def _scale(found: Round, answer: AnswerMessage | None) -> tuple[float, float]:
 
 
 def answer_csv(found: AnswerMessage) -> str:
+    """A row for each figure; one that says so when there is none."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("label", "value", "raw", "low", "high", "level"))
-    for label, value, raw, (low, high) in zip(found.labels, found.values, found.raw, found.interval, strict=True):
-        rows.writerow((harmless(label), value, raw, low, high, found.level))
+    rows.writerow(("label", "value", "raw", "low", "high", "level", "low_if_dishonest", "high_if_dishonest"))
+    if not found.values:
+        rows.writerow(("", "no answer", "", "", "", found.level, "", ""))
+    nothing: list[list[float]] = [[]] * len(found.values)
+    wide = found.interval_if_dishonest or nothing  # answers from before there was a second interval have none
+    for label, value, raw, ends, wider in zip(found.labels, found.values, found.raw, found.interval, wide, strict=True):
+        rows.writerow((harmless(label), value, raw, *ends, found.level, *wider))
     return text.getvalue()

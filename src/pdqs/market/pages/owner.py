@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import final
 
@@ -13,6 +14,7 @@ from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, OwnerSession, RoundId, if_any, market_of
+from pdqs.model.names import RuleName
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.summaries import NoticeSummary
@@ -37,9 +39,11 @@ class Standing:
             return "done" if self.notice.state == "settled" else "reported"
         if self.notice.state == "open":
             return "waiting" if self.bid else "bid"
-        if self.notice.state == "reporting" and self.offer is not None:
-            return "offer" if self.offer.q_numerator else "nothing"
-        return "missed" if self.offer is not None and self.offer.q_numerator else "over"
+        if self.offer is None:
+            return "over"
+        if not self.offer.q_numerator:
+            return "nothing"
+        return "offer" if self.notice.state == "reporting" else "missed"
 
 
 @router.get("")
@@ -56,8 +60,9 @@ def home(request: Request, session: OwnerSession, after: After = None) -> Respon
 def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Response:
     """One round: bid, or look at the offer and report."""
     market = market_of(request)
-    standing = _standing(market, session.user, reads.notice(market, session.user, round_id))
-    return page(request, "owner/round.html", standing=standing)
+    notice = reads.notice(market, session.user, round_id)
+    by_lot = json.loads(notice.terms)["terms"]["rule"] == RuleName.LOTTERY
+    return page(request, "owner/round.html", standing=_standing(market, session.user, notice), by_lot=by_lot)
 
 
 @router.get("/rounds/{round_id}/stage")
@@ -86,6 +91,6 @@ def _standing(market: Market, user: User, notice: RoundNotice | NoticeSummary) -
     return Standing(
         notice=notice,
         bid=if_any(lambda: reads.bid(market, user, notice.round_id)),
-        offer=if_any(lambda: reads.offer(market, user, notice.round_id)),
+        offer=if_any(lambda: reads.offer(market, user, notice.round_id, with_lots=False)),
         report=if_any(lambda: reads.report(market, user, notice.round_id)),
     )

@@ -30,21 +30,20 @@ DEFAULTS: dict[str, str] = {
     "owners": "1000",
     "bid_low": "0",
     "bid_high": "1",
-    "epsilon_max": "4",
+    "epsilon_max": "2",
     "minimum_owners": "2",
     "bid_time": "24",
     "bid_unit": "hours",
     "report_time": "24",
     "report_unit": "hours",
-    "method": "sharp",
+    "method": "right",
 }
 
 METHODS = {
+    "right": (RuleName.LOTTERY.value, EstimatorName.UNBIASED.value),
     "sharp": (RuleName.OPTIMAL.value, EstimatorName.WEIGHTED.value),
-    "careful": (RuleName.ROBUST.value, EstimatorName.UNBIASED.value),
-    "cautious": (RuleName.OPTIMAL.value, EstimatorName.SHRUNK.value),
 }
-"""What the consumer chooses between, as rule and estimator (section 6 of docs/theory)."""
+"""What the consumer chooses between, as rule and estimator (section 9 of docs/theory)."""
 
 
 @final
@@ -75,7 +74,7 @@ def read(given: Mapping[str, object]) -> PlanForm:
         "bid_seconds": reader.seconds("bid"),
         "report_seconds": reader.seconds("report"),
     }
-    message["rule"], message["estimator"] = METHODS.get(fields["method"], METHODS["sharp"])
+    message["rule"], message["estimator"] = METHODS.get(fields["method"], METHODS["right"])
     if faults:
         return PlanForm(fields=fields, plan=None, owners=owners, faults=faults)
     try:

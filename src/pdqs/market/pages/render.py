@@ -22,6 +22,7 @@ from pdqs.market.pages.session import market_of
 from pdqs.model.money import decimals_of, exact_money, money_text, short_money
 from pdqs.model.names import QueryKind
 from pdqs.owner.bundle import manifest_hash
+from pdqs.owner.lots import chance_in_words
 
 _HERE = Path(__file__).parent
 
@@ -60,7 +61,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        money=short_money, exact=exact_money, when=when, until=until, number=number, figure=figure
+        money=short_money,
+        exact=exact_money,
+        when=when,
+        until=until,
+        number=number,
+        figure=figure,
+        chance=chance_in_words,
     )
     environment.globals.update(
         version=__version__,

@@ -125,6 +125,9 @@ rounds = Table(
     Column("purged_at_ms", Whole),
     Column("bids_purged", Whole, nullable=False, server_default="0"),
     Column("reports_purged", Whole, nullable=False, server_default="0"),
+    Column("seed", Text),
+    Column("nonce", Text),
+    Column("bids_root", Text),
     Index("rounds_by_consumer", "consumer_id", "created_at_ms", "round_id"),
     Index("rounds_by_state", "state", "created_at_ms", "round_id"),
     **_STRICT,
@@ -155,6 +158,9 @@ offers = Table(
     Column(
         "payment_micros", Whole, CheckConstraint("payment_micros >= 0", name="payment_not_negative"), nullable=False
     ),
+    Column("chance_numerator", Whole, nullable=False, server_default="4294967296"),
+    Column("draw", Whole, nullable=False, server_default="0"),
+    Column("posted_micros", Whole),
     ForeignKeyConstraint(["round_id", "owner_id"], ["bids.round_id", "bids.owner_id"]),
     **_CLUSTERED,
 )

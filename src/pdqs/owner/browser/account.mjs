@@ -92,6 +92,11 @@ export class Account {
     return made ? { ...made, accepted: here.some((entry) => entry.kind === "bid-accepted") } : null;
   }
 
+  /** What the lot decided in a round, as it was first told. */
+  lots(market, roundId) {
+    return this.of(market, roundId).find((entry) => entry.kind === "lots") ?? null;
+  }
+
   /** The report made in a round, with what is known to have become of it: drawn, sent, accepted, paid. */
   report(market, roundId) {
     return this.reports().find((made) => made.market === market && made.round_id === roundId) ?? null;

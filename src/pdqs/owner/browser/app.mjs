@@ -3,6 +3,7 @@
 
 import { facts, OVERALL } from "./account.mjs";
 import { Device } from "./device.mjs";
+import { lotInWords } from "./lots.mjs";
 import { micros, money } from "./money.mjs";
 import { sureness } from "./price.mjs";
 import { openStore } from "./store.mjs";
@@ -111,11 +112,12 @@ async function presentOffer(visit, round) {
   at("round-body").append(table([
     ["Payment", `${money(offer.payment_micros)} (your price comes to ${money(review.leastPaymentMicros)}: checked)`],
     ["Privacy", `epsilon ${review.epsilon.toFixed(4)}: at most ${(100 * sureness(review.epsilon)).toFixed(1)} % sure between two answers`],
+    ...(offer.lots ? [["The lot", `${lotInWords(offer)} (draw and bid checked)`]] : []),
     [offer.question.attribute, `${epsilonText(spending.spentNanos)} spent of ${epsilonText(spending.capNanos)}`],
     ["Everything together", `${epsilonText(overall.spentNanos)} spent of ${epsilonText(overall.capNanos)}`],
     ["Terms", `${offer.terms_hash} (hash checked)`],
   ]));
-  if (offer.q_numerator === 0) { at("round-body").append("Nothing is asked of you in this round."); return; }
+  if (offer.q_numerator === 0) { at("round-body").append("Nothing is asked of you in this round: you send nothing and lose no privacy."); return; }
   if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent.");
   const choice = element("select", { required: true }, element("option", { value: "", textContent: "Choose one" }),
     ...answers(offer.question.domain).map((label, code) => element("option", { value: String(code), textContent: label })));

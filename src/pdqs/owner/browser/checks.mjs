@@ -2,6 +2,7 @@
 // Each gives a sentence that says what is wrong, or nothing. `shape`, which Python's messages do by themselves, is here
 // by name too; visit.mjs makes it of all that comes in.
 
+import { LOT_CHECKS } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
 import { money } from "./money.mjs";
 import { epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
@@ -21,7 +22,7 @@ const need = (good) => { if (!good) throw new TypeError("a field is missing"); }
 export function promiseOf(notice) {
   try {
     const document = JSON.parse(notice.terms);
-    const { query, bid_range: [low, high], epsilon_max: epsilonMax, contract } = document.terms;
+    const { query, bid_range: [low, high], epsilon_max: epsilonMax, contract, rule } = document.terms;
     const domain = query.is === "count" ? BINARY : query.domain;
     need([low, high, epsilonMax].every((figure) => typeof figure === "number" && Number.isFinite(figure)) && epsilonMax > 0);
     need(Number.isSafeInteger(document.report_seconds) && typeof document.receipt_key === "string");
@@ -32,6 +33,7 @@ export function promiseOf(notice) {
       round: document.round, attribute: document.attribute, text: query.text, domain, k, epsilonMax, contract,
       bidRange: [Math.round(low * 1e6), Math.round(high * 1e6)].join(" to "),
       closes: document.bids_close_at_ms, reportSeconds: document.report_seconds, receiptKey: document.receipt_key,
+      byLot: ["lottery", "flat"].includes(rule), seedHash: String(document.seed_hash ?? ""), nonceHash: String(document.nonce_hash ?? ""),
     };
   } catch {
     throw new Refusal("The terms cannot be read.");
@@ -47,7 +49,8 @@ const otherBid = ({ bid, bidThere }) => {
     "The market has another bid of yours than the one this browser made.");
 };
 const withoutClock = (offer) => JSON.stringify([offer.round_id, offer.terms_hash, questionKey(offer.question),
-  offer.q_numerator, offer.payment_micros, offer.reports_close_at_ms]);
+  offer.q_numerator, offer.payment_micros, offer.reports_close_at_ms, offer.chance_numerator, offer.draw, offer.posted_micros,
+  offer.lots && [offer.lots.seed, offer.lots.nonce, offer.lots.place, offer.lots.path]]);
 const epsilonOf = (t) => epsilonNanos(t.offer.q_numerator, t.promise.k);
 
 export const CHECKS = {
@@ -82,6 +85,7 @@ export const CHECKS = {
   "market forgets": ["offer", (t) => wrong(t.counted >= t.accepted, "The market signed for more reports of yours than it now counts.")],
   "offer unchanged": ["drawing", (t) => wrong(withoutClock(t.shown) === withoutClock(t.offer), "The offer is no longer the one you looked at.")],
   "in time": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS < t.offer.reports_close_at_ms, "Reports close before yours could surely arrive: nothing was drawn and nothing is lost.")],
+  ...LOT_CHECKS,
   "bid receipt round": ["bid receipt", (t) => wrong(t.bidThere.round_id === t.notice.round_id, "The market's receipt is for another round.")],
   "bid receipt terms": ["bid receipt", (t) => wrong(t.bidThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],
   "bid receipt price": ["bid receipt", (t) => wrong(t.bidThere.bid_micros === t.bid.bid_micros, "The market's receipt says another price.")],

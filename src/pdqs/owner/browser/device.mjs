@@ -5,6 +5,7 @@
 
 import { accountOf, nextRow, OVERALL } from "./account.mjs";
 import { CHECKS, promiseOf, refuse } from "./checks.mjs";
+import { lotsOf } from "./lots.mjs";
 import { domainSize, read } from "./messages.mjs";
 import { epsilon, epsilonNanos, leastPaymentMicros } from "./price.mjs";
 import { drawReport, systemWords } from "./randomiser.mjs";
@@ -51,13 +52,15 @@ export class Device {
       made: mine.length + known,
       accepted: mine.filter((made) => made.accepted_at_ms !== null).length + known,
       counted: 0, bidThere: null, reportThere: null,
+      lots: account.lots(this.market, notice.round_id),
     };
     await refuse("notice", told, this.checks);
     return told;
   }
 
-  /** Check the round, and store a bid for it before it is sent. `there`: the bid that the market has already. */
-  async bid(notice, bidMicros, there = null) {
+  /** Check the round, and store a bid for it before it is sent. `there`: the bid that the market has already; `ownerId`:
+   * who the market takes her for. */
+  async bid(notice, bidMicros, there = null, ownerId = "") {
     const told = { ...(await this.look(notice)), bidThere: there };
     await refuse("bidding", told, this.checks);
     if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
@@ -66,7 +69,7 @@ export class Device {
     if (there && told.bid) return told.bid;
     const body = JSON.stringify({ terms_hash: notice.terms_hash, bid_micros: bidMicros });
     const { terms_hash, terms } = notice;
-    const made = { ...this.at(notice.round_id), bid_micros: bidMicros, terms_hash, terms, question: JSON.stringify(notice.question), body };
+    const made = { ...this.at(notice.round_id), bid_micros: bidMicros, terms_hash, terms, question: JSON.stringify(notice.question), body, owner_id: ownerId };
     const rows = await this.store.append((rows) => {
       const kept = accountOf(rows).bid(this.market, notice.round_id);
       return kept?.accepted ? [] : [nextRow(rows, { kind: "bid", ...made })];
@@ -109,6 +112,12 @@ export class Device {
       withinCap: nanos <= Math.min(spending.leftNanos, overall.leftNanos),
       asks: asks(account, told),
     };
+  }
+
+  /** Keep what the lot decided, with its evidence: once, for it stands. */
+  async keepLots({ told, offer }) {
+    const root = told.notice.bids_root;
+    if (root && offer.lots && !told.lots) await this.note("lots", { ...this.at(offer.round_id), ...lotsOf(offer, root) });
   }
 
   /** Draw once, charge and store in one transaction; a round reported on before gives its old record. `fresh` is the

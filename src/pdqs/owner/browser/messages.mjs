@@ -47,6 +47,9 @@ const question = fields({
   domain: (value) => domain(value) && value.labels.every(Boolean) && domainSize(value) !== undefined,
 });
 
+const root = fields({ round_id: id, terms_hash: hash, root: hash, bids: count, published_at_ms: millis, signature });
+const lots = fields({ seed: hash, nonce: hash, place: count, path: list(hash, 40) });
+
 export const SHAPES = {
   notice: fields({
     round_id: id,
@@ -59,6 +62,7 @@ export const SHAPES = {
     reports_close_at_ms: maybe(millis),
     terms: text(/^/, 2_000_000),
     terms_hash: hash,
+    bids_root: maybe(root),
   }),
   offer: fields({
     round_id: id,
@@ -68,12 +72,16 @@ export const SHAPES = {
     payment_micros: micros,
     reports_close_at_ms: millis,
     now_ms: millis,
+    chance_numerator: whole(0, 2 ** 32),
+    draw: whole(0, 2 ** 32 - 1),
+    posted_micros: maybe(micros),
+    lots: maybe(lots),
   }),
   BidReceipt: fields({ round_id: id, terms_hash: hash, bid_micros: bidMicros, placed_at_ms: millis, signature }),
   ReportReceipt: fields({
     round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature,
   }),
-  me: (value) => value !== null && typeof value === "object" && micros(value.balance_micros) && count(value.reports_made),
+  me: (value) => value !== null && typeof value === "object" && micros(value.balance_micros) && count(value.reports_made) && id(value.user?.user_id),
   statement: (value) =>
     value !== null && typeof value === "object" && maybe(text(/^/, 400))(value.next)
     && list((item) => typeof item?.kind === "string" && Number.isSafeInteger(item.amount_micros), 1000)(value.items),

@@ -1,8 +1,7 @@
 // Receipts that the market cannot take back: the twin of pdqs/protocol/receipts.py.
 
 import { Refusal } from "./refusal.mjs";
-
-const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+import { bytesOf } from "./sha256.mjs";
 
 /** What a receipt's signature is over. */
 export function signedText(kind, receipt) {

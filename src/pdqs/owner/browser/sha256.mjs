@@ -43,10 +43,33 @@ function compress(state, view, at) {
   return [a, b, c, d, e, f, g, h].map((word, i) => (word + state[i]) | 0);
 }
 
-/** SHA-256 of a text (as UTF-8), in hexadecimal. */
-export function sha256(text) {
-  const view = padded(new TextEncoder().encode(text));
+/** SHA-256 of bytes, as bytes. */
+export function sha256Bytes(bytes) {
+  const view = padded(bytes);
   let state = START;
   for (let at = 0; at < view.byteLength; at += 64) state = compress(state, view, at);
-  return state.map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
+  const found = new DataView(new ArrayBuffer(32));
+  state.forEach((word, i) => found.setInt32(4 * i, word));
+  return new Uint8Array(found.buffer);
 }
+
+/** HMAC-SHA-256 (RFC 2104) for keys of at most 64 bytes. */
+export function hmacSha256(key, message) {
+  const pad = (byte) => Uint8Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ byte);
+  return sha256Bytes(joined(pad(0x5c), sha256Bytes(joined(pad(0x36), message))));
+}
+
+/** Bytes one after the other. */
+export function joined(...parts) {
+  const found = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) { found.set(part, at); at += part.length; }
+  return found;
+}
+
+export const utf8 = (text) => new TextEncoder().encode(text);
+export const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+export const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** SHA-256 of a text (as UTF-8), in hexadecimal. */
+export const sha256 = (text) => hexOf(sha256Bytes(utf8(text)));

@@ -54,18 +54,21 @@ export class Visit {
   /** Bid, unless there is one; what stands comes back. */
   async bid(round, bidMicros) {
     const notice = await this.notice(round);
-    const kept = await this.device.bid(notice, bidMicros, await this.bidThere(round));
+    const { user } = await this.get("me", "/me");
+    const kept = await this.device.bid(notice, bidMicros, await this.bidThere(round), user?.user_id);
     const receipt = this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid`, { method: "PUT", body: kept.body }));
     await this.device.takeBidReceipt(notice, receipt);
     return kept;
   }
 
-  /** Everything the market says about a round, checked. */
+  /** Everything the market says about a round, checked; what the lot decided is kept. */
   async review(round) {
     const [notice, offer] = [await this.notice(round), await this.offer(round)];
     const [bidThere, reportThere] = [await this.bidThere(round), await this.reportThere(round)];
     const { reports_made: counted } = await this.get("me", "/me");
-    return this.device.review(notice, offer, { bidThere, reportThere, counted });
+    const found = await this.device.review(notice, offer, { bidThere, reportThere, counted });
+    await this.device.keepLots(found);
+    return found;
   }
 
   /** Look at the offer and the server's clock once more, then draw, charge and store. */

@@ -1,6 +1,7 @@
 // One round on the owner's side: the page around the device. All that matters is decided in /device/device.mjs.
 
 import { facts } from "/device/account.mjs";
+import { chanceInWords } from "/device/lots.mjs";
 import { hundredths } from "/device/money.mjs";
 import { sureness } from "/device/price.mjs";
 import { calm, epsilonText, micros, money, trouble, visiting } from "./market.mjs";
@@ -123,6 +124,8 @@ function present(review) {
   show("overall", `${epsilonText(overall.spentNanos)} of ${epsilonText(overall.capNanos)}`);
   show("meaning", `Your report is your true answer with chance ${chance.toFixed(1)} %, otherwise a random one. Someone who found `
     + `two answers equally likely can be at most ${(100 * sureness(review.epsilon)).toFixed(1)} % sure between them afterwards.`);
+  show("lot", `You were drawn: your chance was ${chanceInWords(offer.chance_numerator)}`);
+  check("lots", true);
   check("epsilon", true);
   check("price", true);
   check("cap", review.withinCap);
@@ -174,6 +177,12 @@ async function reporting(visit) {
   });
 }
 
+/** She was not drawn: this browser checks that it was the lot, and keeps the proof. */
+async function notDrawn(visit) {
+  const { offer } = await visit.review(round);
+  if (offer.lots) show("lot-checked", "Checked by this browser: your bid was counted, your draw follows from what was fixed before anyone could bid, and it was not below your chance. The proof is kept here.");
+}
+
 /** What this browser knows of a report of its own; of one that was made elsewhere, what the market says it received. */
 async function reported(visit) {
   if (stage === "done") await visit.settleUp(round);
@@ -204,6 +213,7 @@ try {
   const visit = await visiting();
   if (stage === "bid") await bidding(visit);
   if (stage === "offer") await reporting(visit);
+  if (stage === "nothing") await notDrawn(visit);
   if (stage === "missed" || stage === "over") await missed(visit);
   if (stage === "reported" || stage === "done") await reported(visit);
   if (stage === "waiting" || stage === "reported") setTimeout(watch, EVERY_MS);

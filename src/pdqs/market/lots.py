@@ -1,0 +1,147 @@
+"""A round's draws: committed to when it opens, the bids' root published when bids close, and only then told.
+
+    open: hashes of the market's seed and of the consumer's nonce are frozen in the terms
+    bids close: the root over all bids is stored and published, signed
+    then: the nonce is told (by the consumer, or by the market where it draws one for her), offers are made from the
+    draws that follow, and seed and nonce are there for everyone to see
+
+What each side could and could not do to the draws: docs/decisions/0007. The bytes: :mod:`pdqs.rounds.commitments`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal, final
+
+from sqlalchemy import Connection, select
+
+from pdqs.clearing import word_read
+from pdqs.market.context import Market
+from pdqs.market.receipts import signed
+from pdqs.market.round_terms import receipt_key_of
+from pdqs.market.store.schema import bids
+from pdqs.market.store.sql import Found
+from pdqs.model.arrays import Words
+from pdqs.model.errors import ensure
+from pdqs.privacy.draws import committed_words
+from pdqs.protocol.device_messages import BidsRoot, Lots
+from pdqs.protocol.market_messages import RoundPlan
+from pdqs.rounds.commitments import SECRET_BYTES, bid_entry, commitment_to, pseudonym_of
+from pdqs.rounds.merkle import MerkleTree, merkle_tree
+from pdqs.rounds.terms import Terms
+
+NONCE_SECONDS = 86_400
+"""How long after bids close a consumer may take to tell her nonce; then the round is called off."""
+
+_TREES_KEPT = 64
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What a round draws from: the market's seed, and the nonce where the market holds it too (in hexadecimal)."""
+
+    seed: str
+    nonce: str | None
+    promised: dict[str, object]
+    """What the frozen document says of them."""
+
+
+def new_secrets(market: Market, plan: RoundPlan) -> Secrets:
+    """Fresh secrets for a round, and the commitments to them."""
+    seed = market.secret(SECRET_BYTES)
+    nonce = market.secret(SECRET_BYTES) if plan.nonce_hash is None else None
+    holder: Literal["consumer", "market"] = "consumer" if nonce is None else "market"
+    promised: dict[str, object] = {
+        "seed_hash": commitment_to("seed", seed),
+        "nonce_hash": plan.nonce_hash if nonce is None else commitment_to("nonce", nonce),
+        "nonce_by": holder,
+        "nonce_seconds": NONCE_SECONDS,
+    }
+    return Secrets(seed=seed.hex(), nonce=None if nonce is None else nonce.hex(), promised=promised)
+
+
+def promised_of(document: str) -> dict[str, object]:
+    """What a frozen document says of its draws; nothing for a round that was opened before there were any."""
+    said = json.loads(document)
+    return {name: said[name] for name in ("seed_hash", "nonce_hash", "nonce_by", "nonce_seconds") if name in said}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedBids:
+    """A round's bids in the order of their owners' pseudonyms, which is that of the tree, the offers and the record."""
+
+    owner_ids: list[str]
+    pseudonyms: list[bytes]
+    bid_micros: list[int]
+
+    def __len__(self) -> int:
+        return len(self.owner_ids)
+
+    def tree(self) -> MerkleTree:
+        """The tree over all bids."""
+        return merkle_tree([bid_entry(*pair) for pair in zip(self.pseudonyms, self.bid_micros, strict=True)])
+
+
+def named_bids(connection: Connection, round_id: str) -> NamedBids:
+    """All bids of a round."""
+    own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id)
+    found = sorted(
+        (pseudonym_of(round_id, owner_id), owner_id, bid_micros)
+        for owner_id, bid_micros in connection.execute(own).all()
+    )
+    return NamedBids(
+        owner_ids=[owner_id for _, owner_id, _ in found],
+        pseudonyms=[pseudonym for pseudonym, _, _ in found],
+        bid_micros=[bid_micros for _, _, bid_micros in found],
+    )
+
+
+def root_over(market: Market, row: Found, frozen_bids: NamedBids, now_ms: int) -> BidsRoot:
+    """The root over a round's bids, signed by the key that its terms name."""
+    plain = BidsRoot(
+        round_id=row.round_id,
+        terms_hash=row.terms_hash,
+        root=frozen_bids.tree().root.hex(),
+        bids=len(frozen_bids),
+        published_at_ms=now_ms,
+    )
+    return signed(market, receipt_key_of(row.terms), plain)
+
+
+def draws_of(row: Found, frozen_bids: NamedBids, terms: Terms) -> Words | None:
+    """The draw of each bid, from the round's secrets; none for a round that was opened before there were any."""
+    if row.seed is None:
+        return None
+    seed, nonce = bytes.fromhex(row.seed), bytes.fromhex(row.nonce)
+    said = promised_of(row.terms)
+    kept = (said["seed_hash"], said["nonce_hash"]) == (commitment_to("seed", seed), commitment_to("nonce", nonce))
+    ensure(kept, "the seed and the nonce are not those that the terms are committed to")
+    return committed_words(seed, nonce, frozen_bids.pseudonyms, word_read(terms))
+
+
+def lots_for(market: Market, row: Found, owner_id: str) -> Lots | None:
+    """What shows one owner where her draw came from; ``row`` is of a round whose offers are made."""
+    if row.seed is None or row.nonce is None or row.bids_root is None:
+        return None
+    tree, places = _tree_of(market, row)
+    proof = tree.proof(places[pseudonym_of(row.round_id, owner_id)])
+    return Lots(seed=row.seed, nonce=row.nonce, place=proof.place, path=[beside.hex() for beside in proof.path])
+
+
+def _tree_of(market: Market, row: Found) -> tuple[MerkleTree, dict[bytes, int]]:
+    """The tree of a round and everyone's place in it; bids do not change any more, so it is made once."""
+    known = market.trees.get(row.round_id)
+    if known is None:
+        with market.store.look() as connection:
+            frozen_bids = named_bids(connection, row.round_id)
+        tree = frozen_bids.tree()
+        published = BidsRoot.model_validate_json(row.bids_root).root
+        ensure(tree.root.hex() == published, "the bids are not those over which the root was published")
+        known = tree, {name: place for place, name in enumerate(frozen_bids.pseudonyms)}
+        if len(market.trees) >= _TREES_KEPT:
+            market.trees.clear()
+        market.trees[row.round_id] = known
+    return known
