@@ -8,7 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requi
 ALL := cli,neural,scale,market,docs,dev
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills browser device figures clean
+.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills browser device figures hashed-lock sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -129,8 +129,15 @@ release: $(VENV)/.all ## build the source archive and the wheel, and try the whe
 	rm -rf dist build && $(BIN)/python -m build --outdir dist
 	rm -rf build/clean && $(PYTHON) -m venv build/clean
 	build/clean/bin/pip install --quiet --disable-pip-version-check --constraint requirements.lock "$$(ls $(CURDIR)/dist/*.whl)[cli]"
+	$(BIN)/python tools/sbom.py $(SERVER) > dist/sbom.cdx.json
 	cd build/clean && bin/pdqs --version && bin/pdqs demo --out demo-out
 	@echo "dist/ is ready: docs/releasing.md says what comes next"
+
+hashed-lock: $(VENV)/.all ## requirements.hashed.lock anew: what a server needs, with the SHA-256 of every file, for this platform
+	$(BIN)/python tools/hashed_lock.py requirements.lock $(SERVER) > build-hashed.lock && mv build-hashed.lock requirements.hashed.lock
+
+sbom: $(VENV)/.all ## a software bill of materials (CycloneDX) of what a server needs, as installed here, into dist
+	mkdir -p dist && $(BIN)/python tools/sbom.py $(SERVER) > dist/sbom.cdx.json
 
 clean: ## forget what was installed and built
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules .coverage

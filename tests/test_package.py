@@ -102,3 +102,34 @@ def test_no_file_names_a_registry_or_a_path_of_someones_machine() -> None:
         text = path.read_text(encoding="utf-8")
         assert not any(host in text for host in hosts), name
         assert not paths.search(text), name
+
+
+def test_the_hashed_lock_has_every_package_of_a_server_at_the_pinned_version_and_no_address() -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from hashed_lock import needed  # type: ignore[import-not-found]  # a script beside the package
+    finally:
+        sys.path.pop(0)
+    text = (ROOT / "requirements.hashed.lock").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    form = re.compile(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
+    found = {match[1]: match[2] for match in map(form.fullmatch, lines) if match}
+    assert len(found) == len(lines), "every line is a package, a version and a hash"
+    pinned = {
+        tuple(line.split(";")[0].split("==")) for line in (ROOT / "requirements.lock").read_text().split("\n") if line
+    }
+    assert set(found.items()) <= {(name, v.strip()) for name, v in pinned}
+    assert set(needed("pdqs", frozenset({"cli", "owner", "market"}))) <= set(found)
+    assert "://" not in text
+
+
+def test_the_bill_of_materials_lists_what_a_server_needs_and_is_the_same_each_time() -> None:
+    asked = [sys.executable, str(ROOT / "tools" / "sbom.py"), "market"]
+    first, second = (subprocess.run(asked, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert first == second
+    bill = json.loads(first)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    names = {part["name"] for part in bill["components"]}
+    assert {"fastapi", "uvicorn", "starlette", "sqlalchemy", "numpy"} <= names
+    assert "pytest" not in names
+    assert all(part["purl"] == f"pkg:pypi/{part['name']}@{part['version']}" for part in bill["components"])
