@@ -109,7 +109,11 @@ class Answer(Shown):
             "asked": self.asked,
             "reports": self.reports,
             "information": self.information,
-            "question": {"kind": self.question.kind, "answers": self.question.kappa, "reason": self.question.reason},
+            "question": {
+                "kind": self.question.kind,
+                "answers": self.question.kappa,
+                "reason": "" if self.question.whole else self.question.reason,
+            },
             "stages": [dataclasses.asdict(stage) for stage in self.stages],
             "warnings": self.warnings,
         }

@@ -22,7 +22,7 @@ from pdqs.model.names import EstimatorName
 from pdqs.model.query import Median, Quantile, Query
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
-from pdqs.rounds.stages import Window, place_counts, whole_domain, with_sides
+from pdqs.rounds.stages import OpenStage, Window, place_counts, whole_domain, with_sides
 from pdqs.rounds.terms import Terms
 
 _USUAL = 0.95
@@ -43,7 +43,7 @@ def narrowed(offers: Offers, reports: Reports, terms: Terms, stage: int) -> Offe
     lottery = terms.estimator == EstimatorName.UNBIASED
     sums = side_sums_of(before, offers, share_asked(terms.query), chances=lottery)
     left = left_open(sums, stage - 1, terms, lottery=lottery)
-    return with_sides(offers, stage, left, place_counts(offers.deal[offers.of_stage(stage)]))
+    return with_sides(offers, OpenStage(stage, left, place_counts(offers.deal[offers.of_stage(stage)])))
 
 
 def in_stages(offers: Offers, terms: Terms, asked: Callable[[Offers], Reports]) -> tuple[Offers, Reports]:

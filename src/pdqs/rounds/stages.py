@@ -11,6 +11,7 @@ the same questions as a market that is held whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -112,27 +113,45 @@ def whole_domain(question: Question) -> Window:
     return Window(0, question.domain.size - 1)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class OpenStage:
+    """What a stage is asked about: its number, what is left open, and the counts of all who stand in it."""
+
+    number: int
+    left: Window
+    counts: Integers
+
+
 def dealt(offers: Offers, draws: Draws, owners: Column | None, *, source: str) -> Offers:
-    """The offers with each owner's part of the question: the seed of her buckets; or her stage and place among the
-    sides, and in the first stage her side itself. Each has a public word of its own."""
-    question = offers.question
+    """The offers of a whole market with each owner's part of the question, and in the first stage her side itself."""
 
     def words(word: int) -> Words:
         return public_words(reusable(draws), owners, len(offers), source=source, word=word)
 
+    ready = with_words(offers, words)
+    if offers.question.kind != QuestionKind.SIDE:
+        return ready
+    counts = place_counts(ready.deal[ready.of_stage(1)])
+    return with_sides(ready, OpenStage(1, whole_domain(offers.question), counts))
+
+
+def with_words(offers: Offers, words: Callable[[int], Words]) -> Offers:
+    """The offers with the seed of each owner's buckets, or her stage and place among the sides; ``words`` gives a
+    public word of each owner by its number, and each of these has one of its own."""
+    question = offers.question
     if question.kind == QuestionKind.BUCKET:
         return replace(offers, deal=words(BUCKET_WORD))
     if question.kind != QuestionKind.SIDE:
         return offers
     stage = stages_of(words(STAGE_WORD), parts_of(question.stages))
-    ready = replace(offers, stage=stage, deal=words(SIDE_WORD))
-    return with_sides(ready, 1, whole_domain(question), place_counts(ready.deal[ready.of_stage(1)]))
+    return replace(offers, stage=stage, deal=words(SIDE_WORD))
 
 
-def with_sides(offers: Offers, stage: int, left: Window, counts: Integers) -> Offers:
-    """The offers with the sides of one stage, spread over what is ``left``; ``counts`` are of all who stand in it."""
-    here = offers.of_stage(stage)
+def with_sides(offers: Offers, stage: OpenStage) -> Offers:
+    """The offers, of all owners or of a batch of them, with the sides of one stage, spread over what is left."""
+    here = offers.of_stage(stage.number)
     side = offers.side.copy()
-    where = places(offers.deal[here], counts)
-    side[here] = sides_at(where, left, offers.domain.size, guess_of(offers.question))
+    where = places(offers.deal[here], stage.counts)
+    side[here] = sides_at(where, stage.left, offers.domain.size, guess_of(offers.question))
     return replace(offers, side=side)

@@ -24,6 +24,7 @@ from pdqs.rounds.reports import Reports
 from pdqs.rounds.terms import Terms
 from pdqs.scale.source import Piece
 from pdqs.tables.files import as_held
+from pdqs.tables.question_files import COLUMNS, with_question
 from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS, checked_offers, refuse_other_terms, with_lottery
 
 
@@ -71,7 +72,13 @@ class Batch:
                 for name, otherwise in zip(LOTTERY_COLUMNS, (1.0, 0.0), strict=True)
             )
             refuse_other_terms(offers, terms)
-            return with_lottery(offers, chance, draw)
+            return self._with_question(with_lottery(offers, chance, draw))
+
+    def _with_question(self, offers: Offers) -> Offers:
+        """The offers with what each owner is asked, from the columns that her question has."""
+        held = [name for name in COLUMNS[offers.question.kind] if name in self.table.schema.names]
+        numbers = {name: self._floats(name) for name in held if name != "at_most"}
+        return with_question(offers, numbers, self.table.column("at_most").to_pylist() if "at_most" in held else None)
 
     def q_alone(self, column: str, terms: Terms) -> Offers:
         """Offers of which only q is known: all that a tally without chances needs."""
@@ -88,6 +95,7 @@ class Batch:
             payment_micros=np.zeros(q.size, dtype=np.int64),
             domain=terms.domain,
             budget_micros=terms.budget_micros,
+            question=terms.asking,
         )
 
     def with_chances(self, offers: Offers, bid: str, chance: str | None) -> Offers:

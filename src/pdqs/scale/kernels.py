@@ -21,6 +21,7 @@ from pdqs.clearing.lottery import LotteryCalibration, apply_lottery, summarise_l
 from pdqs.clearing.lottery.summaries import LotterySummary
 from pdqs.clearing.summaries import BidSummary, summarise
 from pdqs.estimate.evidence import Evidence, evidence_of
+from pdqs.estimate.staged import share_asked
 from pdqs.estimate.strata import Strata
 from pdqs.model.arrays import Floats, Words
 from pdqs.model.errors import TermsError
@@ -29,12 +30,14 @@ from pdqs.privacy.owner_entropy import OwnerEntropy
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports, drawn_reports
 from pdqs.rounds.settlement import settle
+from pdqs.rounds.stages import OpenStage, with_sides, with_words
 from pdqs.rounds.terms import Terms
 from pdqs.scale.batches import Batch
 from pdqs.scale.sink import write_part
 from pdqs.scale.source import Piece, batches
 from pdqs.scale.sums import Totals, TradeSums, totals_of
 from pdqs.scale.threads import ordered_map
+from pdqs.tables.question_files import COLUMNS
 
 BATCH_ROWS = 2**18
 """Rows worked on at once by a thread: some 40 MB with everything made from them."""
@@ -133,10 +136,12 @@ class CountDrawnBids:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pricing:
-    """Bids to offers, batch by batch: apply a calibration, or a fixed curve that needs none."""
+    """Bids to offers, batch by batch: apply a calibration, or a fixed curve that needs none. ``stages`` are those whose
+    questions are known."""
 
     rows: DrawnRows
     calibration: Calibration | LotteryCalibration | None
+    stages: tuple[OpenStage, ...] = ()
 
     @property
     def terms(self) -> Terms:
@@ -149,6 +154,10 @@ class Pricing:
         return self.rows.names
 
     def __call__(self, batch: Batch) -> Offers:
+        offers = with_words(self._priced(batch), lambda word: batch.draws(self.names.owner, self.rows.key, word))
+        return reduce(with_sides, self.stages, offers)
+
+    def _priced(self, batch: Batch) -> Offers:
         bids = batch.bids(self.names.bid, self.terms)
         if self.calibration is None:
             return clear_openly(bids, self.terms)
@@ -160,8 +169,6 @@ class Pricing:
 
 def refuse_unstreamable(terms: Terms) -> None:
     """Only what needs no look at all bids at once can be streamed."""
-    if not terms.asking.whole:
-        raise TermsError(f"a stream asks for whole values, not for {terms.asking.kind}s: give question 'value'")
     if not terms.clearing_facts.streams or isinstance(terms.bound_rule, ReadsBids):
         raise TermsError(
             f"clearing {terms.clearing!r} with rule {terms.rule_name!r} looks at all bids together, which a stream"
@@ -212,7 +219,7 @@ class TradeRows:
             made |= {"report": _report_column(reports), "paid": pa.array(payments.amounts)}
             sums = TradeSums(
                 offers=totals_of(offers),
-                evidence=evidence_of(reports, offers, self.strata),
+                evidence=evidence_of(reports, offers, self.strata, p=share_asked(terms.query)),
                 paid_micros=payments.total_micros,
             )
             return _table(made, terms), sums
@@ -240,7 +247,7 @@ class ReportRows:
         """The offers as far as they are needed, and the reports."""
         names = self.names
         offers = batch.q_alone(names.q, self.terms)
-        reports = batch.reports(names.report, offers.domain)
+        reports = batch.reports(names.report, offers.question.answers)
         if self.by_price:
             offers = batch.with_chances(offers, names.bid, names.chance if self.drawn else None)
         return offers, reports
@@ -259,7 +266,7 @@ class TallyReports:
             offers, reports = self.rows.read(batch)
             if self.strata is not None:
                 batch.refuse_unasked(offers, reports, self.rows.names.report)
-            return evidence_of(reports, offers, self.strata)
+            return evidence_of(reports, offers, self.strata, p=share_asked(self.rows.terms.query))
 
         return reduce(merge, ordered_map(add_up, self.rows.of(piece), threads))
 
@@ -301,7 +308,17 @@ def _offer_columns(batch: Batch, owner: str | None, offers: Offers) -> dict[str,
         "chance": offers.chance,
         "draw": offers.draw,
     }
-    return ids | {name: pa.array(values) for name, values in made.items()}
+    told = {"deal": offers.deal, "stage": offers.stage}
+    needs = COLUMNS[offers.question.kind]
+    made |= {name: told[name] for name in needs if name in told}
+    asked = {"at_most": _at_most(offers)} if "at_most" in needs else {}
+    return ids | {name: pa.array(values) for name, values in made.items()} | asked
+
+
+def _at_most(offers: Offers) -> pa.Array:
+    """The value each owner is asked about, null before her stage; of one type whoever is asked."""
+    values = offers.domain.decode(np.maximum(offers.side, 0))
+    return pa.array(values, mask=offers.side < 0)
 
 
 def _report_column(reports: Reports) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdqs.estimate.evidence import Evidence, evidence_of
+from pdqs.estimate.staged import share_asked
 from pdqs.estimate.strata import Strata
 from pdqs.model.errors import InputError, RowError
 from pdqs.rounds.offers import Offers
@@ -86,7 +87,7 @@ class PairedRows:
         offered, reported = batch
         _refuse_slipped(offered, reported)
         offers = offered.offers_under(self.terms)
-        return offers, reported.reports(REPORT_COLUMNS[1], offers.domain)
+        return offers, reported.reports(REPORT_COLUMNS[1], offers.question.answers)
 
 
 @final
@@ -106,7 +107,7 @@ class AnswerOffers:
             offers, reports = self.rows.read(pair)
             if self.strata is not None:
                 reported.refuse_unasked(offers, reports, REPORT_COLUMNS[1])
-            sums = evidence_of(reports, offers, self.strata)
+            sums = evidence_of(reports, offers, self.strata, p=share_asked(terms.query))
             if self.folder is None:
                 return None, Due(evidence=sums, paid_micros=0)
             payments = settle(replace(offers, budget_micros=terms.budget_micros), reports, terms)

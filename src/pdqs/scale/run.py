@@ -39,7 +39,9 @@ from pdqs.scale.price_passes import AddUpPrices, AddUpTradedPrices, Prices
 from pdqs.scale.progress import Progress, silent
 from pdqs.scale.sink import complete_folder
 from pdqs.scale.source import PIECE_ROWS, Piece, Source, open_source
+from pdqs.scale.stage_passes import Passes, all_stages, first_stage
 from pdqs.scale.sums import Totals, TradeSums
+from pdqs.tables.question_files import COLUMNS
 from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS, REPORT_COLUMNS
 
 
@@ -87,6 +89,7 @@ class Run:
         """
         source, names = self._opened(bids, [self.names.bid])
         pricing = self._priced(source, terms, names, draws)
+        pricing = first_stage(pricing, self._passes(source))
         with complete_folder(out) as folder:
             return self._reduced("pricing", PriceBids(pricing=pricing, folder=folder), source)
 
@@ -102,6 +105,7 @@ class Run:
         strata = None
         if stands_on_chances(terms, by_lottery=False):
             strata = self._cut(AddUpTradedPrices(pricing=pricing, grain=_grain(source, terms)), source, terms)
+        pricing = all_stages(pricing, seed, self._passes(source))
         with complete_folder(out) as folder:
             kernel = TradeRows(pricing=pricing, seed=seed, strata=strata, folder=folder)
             sums = self._reduced("trading", kernel, source)
@@ -116,6 +120,9 @@ class Run:
         """
         source, names = self._opened(reports, [self.names.q, self.names.report], [self.names.bid, self.names.chance])
         _refuse_empty(source)
+        if COLUMNS[terms.asking.kind]:
+            kind = terms.asking.kind
+            raise InputError(f"reports to a {kind} question are answered beside the offers that ask it")
         drawn = names.chance in source.columns and names.chance != names.q
         rows = ReportRows(terms=terms, names=names, by_price=stands_on_chances(terms, by_lottery=drawn), drawn=drawn)
         strata = None
@@ -128,9 +135,11 @@ class Run:
 
     def add_up(self, offers: str | Path, terms: Terms) -> Totals:
         """What offers come to that were written before."""
-        source, _ = self._opened(offers, OFFER_COLUMNS, LOTTERY_COLUMNS)
+        source, _ = self._opened(offers, OFFER_COLUMNS, _more_columns(terms))
         _refuse_empty(source)
-        return self._reduced("adding up offers", AddUpOffers(terms=terms, columns=_offer_columns(source)), source)
+        return self._reduced(
+            "adding up offers", AddUpOffers(terms=terms, columns=_offer_columns(source, terms)), source
+        )
 
     def answer_offers(
         self,
@@ -142,11 +151,11 @@ class Run:
         level: float = 0.95,
     ) -> Answer:
         """The answer from offers and the reports beside them, row by row; with ``out``, also what is now due."""
-        source, _ = self._opened(offers, OFFER_COLUMNS, LOTTERY_COLUMNS)
+        source, _ = self._opened(offers, OFFER_COLUMNS, _more_columns(terms))
         reported, _ = self._opened(reports, REPORT_COLUMNS)
         _refuse_empty(source)
         refuse_other_lengths(source, reported)
-        rows = PairedRows(terms=terms, columns=_offer_columns(source), reports=reported)
+        rows = PairedRows(terms=terms, columns=_offer_columns(source, terms), reports=reported)
         strata = None
         if stands_on_chances(terms, by_lottery="chance" in source.columns):
             strata = self._cut(AddUpPrices(rows=rows, grain=_grain(source, terms)), source, terms)
@@ -184,6 +193,14 @@ class Run:
         found = self._reduced("adding up prices", kernel, source)
         return cut(found.summary) if stands_on_chances(terms, by_lottery=found.by_lottery) else None
 
+    def _passes(self, source: Source) -> Passes:
+        """Further passes over the same rows."""
+
+        def over(stage: str, kernel: Kernel[Sum]) -> Sum:
+            return self._reduced(stage, kernel, source)
+
+        return over
+
     def _reduced(self, stage: str, kernel: Kernel[Sum], source: Source) -> Sum:
         done = 0
         rows = source.rows
@@ -201,8 +218,13 @@ def _grain(source: Source, terms: Terms) -> float:
     return price_grain(source.rows, terms.setting.low, terms.setting.high)
 
 
-def _offer_columns(source: Source) -> tuple[str, ...]:
-    return (*OFFER_COLUMNS, *(name for name in LOTTERY_COLUMNS if name in source.columns))
+def _offer_columns(source: Source, terms: Terms) -> tuple[str, ...]:
+    return (*OFFER_COLUMNS, *(name for name in _more_columns(terms) if name in source.columns))
+
+
+def _more_columns(terms: Terms) -> tuple[str, ...]:
+    """The columns that offers may have besides, or need for their question."""
+    return (*LOTTERY_COLUMNS, *COLUMNS[terms.asking.kind])
 
 
 def _refuse_empty(source: Source) -> None:
