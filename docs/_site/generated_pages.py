@@ -35,7 +35,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "Queries and what is asked": ("Count", "Median", "Quantile", "Mean", "Histogram", "Domain", "Question"),
         "Before a round": ("plan", "Plan", "compare", "Comparison"),
-        "Measuring what is kept": ("audit",),
+        "Measuring what is kept": ("audit", "verify"),
         "Randomness of a device": ("SystemEntropy",),
         "Errors": ("PdqsError",),
     }
@@ -50,6 +50,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "pdqs.model.errors": "Errors: what a caller can mend",
         "pdqs.model.names": "Names of every choice",
         "pdqs.auditing": "Audits",
+        "pdqs.verifying": "Records of rounds, and checking them",
         "pdqs.neural": "Learned rules",
         "pdqs.scale": "Streams and clusters",
         "pdqs.estimate": "Estimates, for those who add up reports themselves",

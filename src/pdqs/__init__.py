@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pdqs.rounds.settlement import Payments, settle
     from pdqs.rounds.terms import Terms
     from pdqs.trade import Trade, trade
+    from pdqs.verifying import verify
 
 __version__ = "0.1.0"
 
@@ -69,6 +70,7 @@ __all__ = [
     "rules",
     "settle",
     "trade",
+    "verify",
 ]
 
 _HOMES = {
@@ -87,12 +89,25 @@ _HOMES = {
     "pdqs.rounds.settlement": ("Payments", "settle"),
     "pdqs.rounds.terms": ("Terms",),
     "pdqs.trade": ("Trade", "trade"),
+    "pdqs.verifying": ("verify",),
 }
 """Where each public name that is no module lives."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {"presets": "pdqs.rounds.presets", "priors": "pdqs.model.priors", "rules": "pdqs.pricing.rules"}
-_ROOMS = ("auditing", "clearing", "estimate", "model", "planning", "present", "pricing", "privacy", "rounds", "tables")
+_ROOMS = (
+    "auditing",
+    "clearing",
+    "estimate",
+    "model",
+    "planning",
+    "present",
+    "pricing",
+    "privacy",
+    "rounds",
+    "tables",
+    "verifying",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -29,6 +29,7 @@ COMMANDS = {
     "plan": "Say what a budget buys, or what a precision costs.",
     "compare": "Run several mechanisms on one market, a row each.",
     "audit": "Measure what a mechanism really keeps.",
+    "verify": "Check the record of a round that somebody else ran.",
     "train": "Learn a rule from past bids.",
     "reproduce": "Regenerate the paper's experiments beside the sound mechanisms.",
     "populations": "List, verify and fetch the six populations of the paper.",

@@ -7,7 +7,8 @@ the order of pseudonyms; only then are seed and nonce told, and with them every 
 
 An owner's pseudonym in a round is ``SHA-256("pdqs pseudonym 1\\n" round "\\n" owner)``. It is settled by ids that
 nobody chooses for a round, so her own device can tell that it is hers; ids are random, so that it tells nobody else
-who she is. A bid's entry in the tree is her pseudonym and her bid in micro-units as 8 bytes.
+who she is. A bid's entry in the tree is her pseudonym and her bid in micro-units as 8 bytes. A second root, over the
+reports that an answer was made from, is told with the answer.
 """
 
 from __future__ import annotations
@@ -43,3 +44,12 @@ def bid_entry(pseudonym: bytes, bid_micros: int) -> bytes:
     b'\\x00\\x01\\x02'
     """
     return pseudonym + bid_micros.to_bytes(8, "big")
+
+
+def report_entry(pseudonym: bytes, code: int) -> bytes:
+    """A report as an entry of a tree: over those that came, in the order of pseudonyms, when a round is settled.
+
+    >>> report_entry(bytes(32), 1)[:7]
+    b'report\\x00'
+    """
+    return b"report" + pseudonym + code.to_bytes(8, "big")

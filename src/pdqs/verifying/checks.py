@@ -1,0 +1,192 @@
+"""The checks of a record: each thing that follows from others is made again, and compared to the last bit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from pdqs.model.errors import PdqsError
+from pdqs.model.money import exact_money
+from pdqs.rounds.commitments import commitment_to
+from pdqs.rounds.offers import Offers
+from pdqs.rounds.settlement import settle
+from pdqs.verifying.figures import AnswerFigures, Cleared, answer_figures, cleared, reports_of
+from pdqs.verifying.findings import Finding, blamed, compared, judged, skipped
+from pdqs.verifying.making import draws_for, lines_of
+from pdqs.verifying.proof import OwnProof
+from pdqs.verifying.record import FrozenPromise, RoundRecord, reports_tree
+
+_OFFER = ("chance", "q", "posted", "payment")
+
+
+def check_promises(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
+    """Terms, secrets and root: what was fixed before anyone could know the draws."""
+    found = hashlib.sha256(record.terms.encode()).hexdigest()
+    root = record.tree().root.hex()
+    seed = commitment_to("seed", bytes.fromhex(record.seed)) == promise.seed_hash
+    nonce = commitment_to("nonce", bytes.fromhex(record.nonce)) == promise.nonce_hash
+    return [
+        judged(
+            "terms",
+            found == record.terms_hash and promise.as_written,
+            f"their hash is {found}",
+            f"the terms as they stand hash to {found[:12]}..., the record says {record.terms_hash[:12]}..."
+            if promise.as_written
+            else "they are not written as the terms that they describe",
+        ),
+        judged("seed", seed, "it is the one committed to", "it is not the one that the terms are committed to"),
+        judged("nonce", nonce, "it is the one committed to", "it is not the one that the terms are committed to"),
+        judged(
+            "bids",
+            root == record.bids_root,
+            f"{len(record.owners):,} bids under the root {root}",
+            f"the {len(record.owners):,} bids listed have another root than the one published: one was dropped, added"
+            " or changed",
+        ),
+    ]
+
+
+def check_kept(record: RoundRecord, root: str | None, terms_hash: str | None) -> list[Finding]:
+    """What the reader wrote down when it was published, if she did."""
+    found = []
+    if terms_hash is not None:
+        same = record.terms_hash == terms_hash
+        found.append(judged("terms you kept", same, "they are those of the record", "the record has other terms"))
+    if root is not None:
+        same = record.bids_root == root
+        found.append(judged("root you kept", same, "it is that of the record", "the record has another root"))
+    return found
+
+
+def check_outcome(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
+    """Draws, offers, reports, answer, payments and totals, each made again from what comes before it."""
+    terms, names, bids = promise.terms, record.names, record.bid_micros
+    draws = draws_for(terms, record.seed, record.nonce, names)
+    nothing = [0] * len(names)
+    try:
+        made = cleared(bids, draws, terms)
+    except PdqsError as fault:
+        why = "the offers cannot be made again"
+        offers = Finding(name="offers", verdict="does not agree", told=f"{why}: {fault}")
+        return [offers, *(skipped(name, why) for name in ("reports", "answer", "payments")), _totals(record, promise)]
+    again = lines_of(names, bids, made, record.codes, nothing)
+    asked = sum(line.q_numerator > 0 for line in again)
+    return [
+        compared("draws", ("draw",), record.owners, again, "all follow from seed and nonce"),
+        compared("offers", _OFFER, record.owners, again, f"{asked:,} of {len(again):,} owners asked, to the last bit"),
+        *_ending(record, promise, made),
+        _totals(record, promise),
+    ]
+
+
+def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[Finding]:
+    """Reports, answer and payments."""
+    strange = _strange_reports(record, made.offers, promise.terms.domain_size)
+    if strange:
+        why = "there are reports that cannot be"
+        return [blamed("reports", strange), skipped("answer", why), skipped("payments", why)]
+    codes, terms, said = record.codes, promise.terms, record.answer
+    came = sum(code is not None for code in codes)
+    reports = judged(
+        "reports",
+        reports_tree(record.names, codes).root.hex() == record.reports_root,
+        f"{came:,} came, all of them from owners who were asked",
+        "those listed have another root than the one told with the answer: one was dropped, added or changed",
+    )
+    try:
+        figures = answer_figures(codes, made.offers, terms, level=said.level, dishonest_share=said.dishonest_share)
+        paid = settle(made.offers, reports_of(codes, made.offers, terms), terms).micros.tolist()
+    except PdqsError as fault:
+        return [reports, Finding(name="answer", verdict="does not agree", told=str(fault)), skipped("payments", "")]
+    again = lines_of(record.names, record.bid_micros, made, codes, paid)
+    payments = compared("payments", ("paid",), record.owners, again, "each is what was offered for a report that came")
+    return [reports, _answer(said, figures), payments]
+
+
+def _strange_reports(record: RoundRecord, offers: Offers, values: int) -> dict[str, str]:
+    """What is wrong with whose report, as far as anyone but its owner can tell."""
+    wrong = {}
+    for line, asked in zip(record.owners, offers.asked.tolist(), strict=True):
+        if line.code is not None and not asked:
+            wrong[line.pseudonym] = "there is a report, and she was not asked"
+        elif line.code is not None and line.code >= values:
+            wrong[line.pseudonym] = "the report is none of the values that were asked about"
+    return wrong
+
+
+def _answer(said: AnswerFigures, made: AnswerFigures) -> Finding:
+    for (name, theirs), ours in zip(asdict(said).items(), asdict(made).values(), strict=True):
+        if ours != theirs:
+            told = f"{name.replace('_', ' ')} {_brief(theirs)} in the record, {_brief(ours)} from the reports"
+            return Finding(name="answer", verdict="does not agree", told=told)
+    shown = _brief(said.values) if said.values else "none, for too little came"
+    return Finding(name="answer", verdict="held", told=f"{shown}, to the last bit")
+
+
+def _brief(figure: object, most: int = 80) -> str:
+    """Figures in a sentence: one of them bare, many cut short."""
+    bare = figure[0] if isinstance(figure, tuple) and len(figure) == 1 else figure
+    said = str(bare)
+    return said if len(said) <= most else f"{said[:most]}..."
+
+
+def _totals(record: RoundRecord, promise: FrozenPromise) -> Finding:
+    ledger, paid = record.ledger, sum(line.paid_micros for line in record.owners)
+    budget = promise.terms.budget_micros
+    for wrong, told in (
+        (
+            ledger.escrow_micros != budget,
+            f"{exact_money(ledger.escrow_micros)} in escrow for a budget of {exact_money(budget)}",
+        ),
+        (
+            ledger.paid_micros != paid,
+            f"{exact_money(ledger.paid_micros)} paid in all, {exact_money(paid)} owner by owner",
+        ),
+        (
+            ledger.returned_micros != ledger.escrow_micros - ledger.paid_micros,
+            f"{exact_money(ledger.returned_micros)} went back, which is not what was left",
+        ),
+    ):
+        if wrong:
+            return Finding(name="totals", verdict="does not agree", told=told)
+    shown = f"{exact_money(paid)} paid and {exact_money(ledger.returned_micros)} returned of {exact_money(budget)}"
+    return Finding(name="totals", verdict="held", told=shown)
+
+
+def check_own(record: RoundRecord, proof: OwnProof) -> list[Finding]:
+    """What an owner's own device knows against what the record says of her."""
+    line = next((line for line in record.owners if line.pseudonym == proof.pseudonym), None)
+    names = ("your terms", "your bid", "your offer", "your report", "your payment")
+    terms = judged(names[0], proof.terms_hash == record.terms_hash, "those you bid on", "you bid on other terms")
+    if line is None:
+        why = "you are not in the record"
+        gone = Finding(name=names[1], verdict="does not agree", told=f"{why}: your bid was dropped")
+        return [terms, gone, *(skipped(name, why) for name in names[2:])]
+    counted = proof.leads_to(record.bids_root) and proof.bids_root == record.bids_root
+    told = (proof.asked, proof.draw, proof.chance_numerator, proof.posted_micros)
+    says = (line.q_numerator > 0, line.draw, line.chance_numerator, line.posted_micros)
+    offered = proof.payment_micros in (None, line.payment_micros)
+    due = proof.paid_micros if proof.paid_micros is not None or proof.code is None else proof.payment_micros
+    return [
+        terms,
+        judged(
+            names[1],
+            counted and line.bid_micros == proof.bid_micros,
+            f"{exact_money(line.bid_micros)}, and it is under the root",
+            "the root you were shown is another, or your bid is not under it, or it is not the one you made",
+        ),
+        judged(names[2], told == says and offered, "as your device was told", "it is not what your device was told"),
+        judged(names[3], line.code == proof.code, "as your device sent it", "it is not what your device sent"),
+        judged(
+            names[4],
+            line.paid_micros == (due or 0),
+            exact_money(line.paid_micros),
+            f"{exact_money(line.paid_micros)} in the record, {exact_money(due or 0)} on your device",
+        ),
+    ]
+
+
+def failed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Those that do not agree."""
+    return tuple(each for each in findings if each.verdict == "does not agree")

@@ -1,0 +1,94 @@
+"""What an owner's device keeps of a round, as a file: her bid's place under the root, and what she was told and paid.
+
+A JSON object with exactly the fields of :class:`OwnProof` and ``format``. It tells her pseudonym, and with it her bid
+and report in the record: it is hers to keep, and to show only to whom she trusts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import final
+
+from pdqs.rounds.canonical import written
+from pdqs.rounds.commitments import bid_entry
+from pdqs.rounds.merkle import InclusionProof, is_included
+from pdqs.verifying.strict import (
+    chance,
+    constant,
+    fields_of,
+    hexadecimal,
+    micros,
+    or_none,
+    parsed,
+    truth,
+    tuple_of,
+    whole_below,
+    word,
+)
+
+PROOF_FORMAT = "pdqs proof 1"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnProof:
+    """``place`` and ``path`` lead from her bid to ``bids_root``, which stands for so many ``bids``.
+
+    ``payment_micros`` is what she was offered, where her device reported; ``code`` what it sent (None: nothing), and
+    ``paid_micros`` what the market says it paid (None: her device has not heard).
+    """
+
+    terms_hash: str
+    pseudonym: str
+    bid_micros: int
+    bids_root: str
+    bids: int
+    place: int
+    path: tuple[str, ...]
+    asked: bool
+    draw: int
+    chance_numerator: int
+    posted_micros: int | None
+    payment_micros: int | None
+    code: int | None
+    paid_micros: int | None
+
+    @staticmethod
+    def read(text: str) -> OwnProof:
+        """A proof from its JSON text; strictly, as records are read."""
+        held = fields_of(parsed(text, "the proof"), _PROOF, "the proof")
+        held.pop("format")
+        return OwnProof(**held)
+
+    def text(self) -> str:
+        """The proof as it is written."""
+        return written({"format": PROOF_FORMAT, **asdict(self)})
+
+    def leads_to(self, root: str) -> bool:
+        """Whether her bid is among those that this root was published over."""
+        path = tuple(bytes.fromhex(beside) for beside in self.path)
+        proof = InclusionProof(place=self.place, leaves=self.bids, path=path)
+        return is_included(bid_entry(bytes.fromhex(self.pseudonym), self.bid_micros), proof, bytes.fromhex(root))
+
+
+_COUNT = whole_below(10**9 + 1)
+_PROOF = MappingProxyType(
+    {
+        "format": constant(PROOF_FORMAT),
+        "terms_hash": hexadecimal,
+        "pseudonym": hexadecimal,
+        "bid_micros": micros,
+        "bids_root": hexadecimal,
+        "bids": _COUNT,
+        "place": _COUNT,
+        "path": tuple_of(hexadecimal),
+        "asked": truth,
+        "draw": word,
+        "chance_numerator": chance,
+        "posted_micros": or_none(micros),
+        "payment_micros": or_none(micros),
+        "code": or_none(whole_below(2**31)),
+        "paid_micros": or_none(micros),
+    }
+)

@@ -1,0 +1,252 @@
+"""The record of a settled round: all that anyone needs to make it again, owners under names of this round only.
+
+A JSON object with exactly these fields; money is whole micro-units, chances are whole numbers of 2^-32:
+
+    format      "pdqs record 1"
+    software    what wrote it
+    terms       the frozen document, as canonical JSON text, and terms_hash, its SHA-256
+    seed, nonce what every draw follows from; the document holds their hashes as seed_hash and nonce_hash
+    bids_root   the root over all bids that was published when bids were closed
+    reports_root  the root over all reports that was told with the answer
+    owners      in the order of their pseudonyms, a row each
+    answer      what the consumer was told
+    ledger      escrow_micros, paid_micros, returned_micros
+
+The bytes that are hashed are those of :mod:`pdqs.rounds.commitments`. Reading is strict: what is not as it would be
+written is refused with one sentence. Spaces and the order of fields mean nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
+from typing import final
+
+from pdqs.model.errors import InputError, TermsError
+from pdqs.rounds.canonical import written
+from pdqs.rounds.commitments import bid_entry, report_entry
+from pdqs.rounds.merkle import MerkleTree, merkle_tree
+from pdqs.rounds.terms import Terms
+from pdqs.verifying.figures import AnswerFigures
+from pdqs.verifying.strict import (
+    chance,
+    constant,
+    fields_of,
+    figure,
+    hexadecimal,
+    micros,
+    or_none,
+    parsed,
+    tuple_of,
+    whole_below,
+    word,
+    words,
+)
+
+FORMAT = "pdqs record 1"
+
+MOST_VALUES = 1_000_000
+"""Rounds over domains of more values than this are not checked: their answers would not fit into memory."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordLine:
+    """One owner: her bid, what the lot and the offer were, her report (None: nothing came), and what she was paid."""
+
+    pseudonym: str
+    bid_micros: int
+    draw: int
+    chance_numerator: int
+    q_numerator: int
+    posted_micros: int | None
+    payment_micros: int
+    code: int | None
+    paid_micros: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What came in for a round, what owners were paid of it, and what went back."""
+
+    escrow_micros: int
+    paid_micros: int
+    returned_micros: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRecord:
+    """A settled round. Its fields are those of the format; make one with :meth:`read`."""
+
+    software: str
+    terms: str
+    terms_hash: str
+    seed: str
+    nonce: str
+    bids_root: str
+    reports_root: str
+    owners: tuple[RecordLine, ...]
+    answer: AnswerFigures
+    ledger: Totals
+
+    @staticmethod
+    def read(text: str) -> RoundRecord:
+        """A record from its JSON text."""
+        return RoundRecord.of(parsed(text, "the record"))
+
+    @staticmethod
+    def of(plain: object) -> RoundRecord:
+        """A record from the plain values of its JSON."""
+        held = fields_of(plain, _RECORD, "the record")
+        held.pop("format")
+        record = RoundRecord(**held)
+        _refuse_disorder(record.owners)
+        return record
+
+    def text(self) -> str:
+        """The record as it is written: one text for one record."""
+        return written({"format": FORMAT, **asdict(self)})
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of that text: whoever has the same was shown the same."""
+        return hashlib.sha256(self.text().encode()).hexdigest()
+
+    @property
+    def names(self) -> list[bytes]:
+        """The owners' pseudonyms, in order."""
+        return [bytes.fromhex(line.pseudonym) for line in self.owners]
+
+    @property
+    def bid_micros(self) -> list[int]:
+        """Their bids."""
+        return [line.bid_micros for line in self.owners]
+
+    @property
+    def codes(self) -> list[int | None]:
+        """Their reports."""
+        return [line.code for line in self.owners]
+
+    def tree(self) -> MerkleTree:
+        """The tree over the bids as listed."""
+        return tree_over(self.names, self.bid_micros)
+
+
+def tree_over(names: Sequence[bytes], bid_micros: Sequence[int]) -> MerkleTree:
+    """The tree over a round's bids, in the order of pseudonyms."""
+    return merkle_tree([bid_entry(*pair) for pair in zip(names, bid_micros, strict=True)])
+
+
+def reports_tree(names: Sequence[bytes], codes: Sequence[int | None]) -> MerkleTree:
+    """The tree over the reports that came, in the order of pseudonyms."""
+    came = zip(names, codes, strict=True)
+    return merkle_tree([report_entry(name, code) for name, code in came if code is not None])
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenPromise:
+    """What a frozen document says that a check needs.
+
+    ``as_written``: whether the document is what its own writer would write.
+    """
+
+    round_id: str
+    terms: Terms
+    seed_hash: str
+    nonce_hash: str
+    nonce_by: str
+    as_written: bool
+
+
+def promise_in(document: str) -> FrozenPromise:
+    """Read a frozen document."""
+    plain = parsed(document, "the frozen document")
+    if not isinstance(plain, dict):
+        raise InputError("the frozen document must be an object")
+    for name in ("round", "terms", "seed_hash", "nonce_hash"):
+        if name not in plain:
+            raise InputError(f"the frozen document has no {name!r}")
+    try:
+        terms = Terms.read(plain["terms"])
+        as_written = written(plain["terms"]) == terms.canonical() and written(plain) == document
+    except TermsError as fault:
+        raise InputError(f"the terms cannot be read: {fault}") from None
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as fault:
+        raise InputError(f"the terms cannot be read: {type(fault).__name__}") from None
+    if terms.domain_size > MOST_VALUES or not terms.asking.whole:
+        raise InputError(f"only rounds that ask for a value out of at most {MOST_VALUES:,} can be checked")
+    return FrozenPromise(
+        round_id=words(plain["round"], "the frozen document, 'round'"),
+        terms=terms,
+        seed_hash=hexadecimal(plain["seed_hash"], "the frozen document, 'seed_hash'"),
+        nonce_hash=hexadecimal(plain["nonce_hash"], "the frozen document, 'nonce_hash'"),
+        nonce_by=words(plain.get("nonce_by", ""), "the frozen document, 'nonce_by'"),
+        as_written=as_written,
+    )
+
+
+def _refuse_disorder(lines: Sequence[RecordLine]) -> None:
+    for place in range(1, len(lines)):
+        before, here = lines[place - 1].pseudonym, lines[place].pseudonym
+        if before == here:
+            raise InputError(f"the record, 'owners', item {place + 1}: pseudonym {here[:12]}... comes twice")
+        if before > here:
+            raise InputError(f"the record, 'owners', item {place + 1}: pseudonyms are not in order")
+
+
+_LINE = MappingProxyType(
+    {
+        "pseudonym": hexadecimal,
+        "bid_micros": micros,
+        "draw": word,
+        "chance_numerator": chance,
+        "q_numerator": word,
+        "posted_micros": or_none(micros),
+        "payment_micros": micros,
+        "code": or_none(whole_below(2**31)),
+        "paid_micros": micros,
+    }
+)
+
+_COUNT = whole_below(2**31)
+_ENDS = tuple_of(tuple_of(figure, 2))
+_ANSWER = MappingProxyType(
+    {
+        "level": figure,
+        "dishonest_share": figure,
+        "owners": _COUNT,
+        "asked": _COUNT,
+        "reports": _COUNT,
+        "labels": tuple_of(words),
+        "values": tuple_of(figure),
+        "raw": tuple_of(figure),
+        "interval": _ENDS,
+        "interval_if_dishonest": _ENDS,
+        "information": figure,
+        "sensitivity": words,
+        "warnings": tuple_of(words),
+    }
+)
+
+_LEDGER = MappingProxyType({field.name: micros for field in fields(Totals)})
+
+_RECORD = MappingProxyType(
+    {
+        "format": constant(FORMAT),
+        "software": words,
+        "terms": words,
+        "terms_hash": hexadecimal,
+        "seed": hexadecimal,
+        "nonce": hexadecimal,
+        "bids_root": hexadecimal,
+        "reports_root": hexadecimal,
+        "owners": tuple_of(lambda plain, where: RecordLine(**fields_of(plain, _LINE, where))),
+        "answer": lambda plain, where: AnswerFigures(**fields_of(plain, _ANSWER, where)),
+        "ledger": lambda plain, where: Totals(**fields_of(plain, _LEDGER, where)),
+    }
+)

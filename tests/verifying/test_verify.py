@@ -1,0 +1,364 @@
+"""A record of an honest round agrees with itself; whatever a broker changes in it is caught, and named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+
+import pytest
+
+import pdqs
+from pdqs.model.errors import PdqsError
+from pdqs.rounds.commitments import pseudonym_of
+from pdqs.verifying import RoundRecord, Verification, record_of
+
+from .rounds import NONCE, ROUND, SEED, Plain, asked_row, kept_by, plain, played
+
+COUNT = pdqs.Terms(query=pdqs.Count("Do you like tea?"), budget=30.0)
+HONEST = played(COUNT)
+
+
+def broken(found: Verification) -> list[str]:
+    return [each.name for each in found.findings if each.verdict == "does not agree"]
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        COUNT,
+        pdqs.Terms(query=pdqs.Count(), budget=30.0, rule="optimal", estimator="weighted"),
+        pdqs.Terms(query=pdqs.Histogram(pdqs.Domain.categories(["tea", "milk", "rum"])), budget=30.0),
+        pdqs.Terms(query=pdqs.Median(pdqs.Domain.grid(0, 9, 1)), budget=30.0, epsilon_max=4.0),
+        pdqs.Terms(query=pdqs.Count(), budget=0.001),
+    ],
+    ids=["lottery", "ladder", "histogram", "median", "no answer"],
+)
+@pytest.mark.parametrize("silent", [0, 2])
+def test_an_honest_round_agrees_with_its_record(terms: pdqs.Terms, silent: int) -> None:
+    record = played(terms, silent=silent)
+    found = pdqs.verify(record.text())
+    assert found.agrees, repr(found)
+    assert {each.verdict for each in found.findings} == {"held"}
+    assert [each.name for each in found.findings] == [
+        "terms", "seed", "nonce", "bids", "draws", "offers", "reports", "answer", "payments", "totals",
+    ]  # fmt: skip
+
+
+def test_a_record_is_read_back_as_it_was_written() -> None:
+    assert RoundRecord.read(HONEST.text()) == HONEST
+    assert RoundRecord.read(json.dumps(plain(HONEST), indent=2)).hash == HONEST.hash
+
+
+def drop_bid(told: Plain) -> None:
+    del told["owners"][7]
+
+
+def add_bid(told: Plain) -> None:
+    made = {**told["owners"][7], "pseudonym": pseudonym_of(ROUND, "u_puppet").hex()}
+    told["owners"] = sorted([*told["owners"], made], key=lambda row: str(row["pseudonym"]))
+
+
+def change_bid(told: Plain) -> None:
+    told["owners"][7]["bid_micros"] += 1
+
+
+def change_draw(told: Plain) -> None:
+    asked_row(told)["draw"] += 1
+
+
+def change_offer(told: Plain) -> None:
+    asked_row(told)["payment_micros"] -= 1
+
+
+def change_chance(told: Plain) -> None:
+    asked_row(told)["chance_numerator"] -= 1
+
+
+def change_truth(told: Plain) -> None:
+    asked_row(told)["q_numerator"] += 1
+
+
+def change_posted(told: Plain) -> None:
+    asked_row(told)["posted_micros"] += 1
+
+
+def change_report(told: Plain) -> None:
+    asked_row(told)["code"] ^= 1
+
+
+def change_payment(told: Plain) -> None:
+    asked_row(told)["paid_micros"] += 1
+
+
+def change_answer(told: Plain) -> None:
+    told["answer"]["values"][0] += 1.0
+
+
+def change_interval(told: Plain) -> None:
+    told["answer"]["interval"][0][0] += 1e-9
+
+
+def hide_warnings(told: Plain) -> None:
+    told["answer"]["warnings"] = [*told["answer"]["warnings"], "all is well"]
+
+
+def change_terms(told: Plain) -> None:
+    told["terms"] = told["terms"].replace('"budget":30.0', '"budget":31.0')
+
+
+def other_seed(told: Plain) -> None:
+    told["seed"] = hashlib.sha256(b"another").hexdigest()
+
+
+def other_nonce(told: Plain) -> None:
+    told["nonce"] = hashlib.sha256(b"another").hexdigest()
+
+
+def other_root(told: Plain) -> None:
+    told["bids_root"] = hashlib.sha256(b"another").hexdigest()
+
+
+def keep_money(told: Plain) -> None:
+    told["ledger"]["returned_micros"] -= 1
+
+
+@pytest.mark.parametrize(
+    ("forge", "names"),
+    [
+        (drop_bid, {"bids", "answer"}),
+        (add_bid, {"bids", "draws"}),
+        (change_bid, {"bids"}),
+        (change_draw, {"draws"}),
+        (change_offer, {"offers"}),
+        (change_chance, {"offers"}),
+        (change_truth, {"offers"}),
+        (change_posted, {"offers"}),
+        (change_report, {"reports", "answer"}),
+        (change_payment, {"payments", "totals"}),
+        (change_answer, {"answer"}),
+        (change_interval, {"answer"}),
+        (hide_warnings, {"answer"}),
+        (change_terms, {"terms", "totals"}),
+        (other_seed, {"seed", "draws"}),
+        (other_nonce, {"nonce", "draws"}),
+        (other_root, {"bids"}),
+        (keep_money, {"totals"}),
+    ],
+)
+def test_what_a_broker_changes_is_caught_and_named(forge: Callable[[Plain], None], names: set[str]) -> None:
+    told = plain(HONEST)
+    forge(told)
+    found = pdqs.verify(told)
+    assert not found.agrees
+    assert names <= set(broken(found)), repr(found)
+
+
+@pytest.mark.parametrize("forge", [change_draw, change_offer, change_payment])
+def test_a_figure_changed_for_one_owner_is_laid_at_her_row(forge: Callable[[Plain], None]) -> None:
+    told = plain(HONEST)
+    forge(told)
+    first = next(each for each in pdqs.verify(told).findings if each.verdict == "does not agree")
+    assert first.owners == (asked_row(told)["pseudonym"],)
+    assert f"for {first.owners[0][:12]}..." in first.told
+
+
+def test_a_changed_report_is_caught_even_where_there_is_no_answer() -> None:
+    told = plain(played(pdqs.Terms(query=pdqs.Count(), budget=2.0)))
+    assert told["answer"]["values"] == []
+    change_report(told)
+    assert broken(pdqs.verify(told)) == ["reports"]
+
+
+def test_a_report_from_an_owner_who_was_not_asked_is_named() -> None:
+    told = plain(HONEST)
+    row = next(row for row in told["owners"] if row["q_numerator"] == 0)
+    row["code"] = 1
+    found = pdqs.verify(told)
+    assert broken(found) == ["reports"]
+    assert row["pseudonym"][:12] in repr(found)
+
+
+def without_one(record: RoundRecord, pseudonym: str) -> RoundRecord:
+    """The round as a thorough broker would write it up who drops a bid: everything made again without her."""
+    rows = {bytes.fromhex(line.pseudonym): line for line in record.owners if line.pseudonym != pseudonym}
+    bids = {name: line.bid_micros for name, line in rows.items()}
+    return record_of(record.terms, SEED, NONCE, bids, lambda offers: [1 if q else None for q in offers.q])
+
+
+def test_a_record_made_anew_without_a_bid_is_caught_by_the_root_that_was_kept_and_by_the_owners_proof() -> None:
+    dropped = HONEST.owners[7].pseudonym
+    forged = without_one(HONEST, dropped)
+    assert pdqs.verify(forged).agrees, "by itself it holds together: that is why the root is published"
+    assert broken(pdqs.verify(forged, root=HONEST.bids_root)) == ["root you kept"]
+    assert broken(pdqs.verify(forged, proof=kept_by(HONEST, dropped))) == ["your bid"]
+    assert pdqs.verify(HONEST, root=HONEST.bids_root, terms_hash=HONEST.terms_hash).agrees
+    assert broken(pdqs.verify(HONEST, terms_hash=HONEST.bids_root)) == ["terms you kept"]
+
+
+def test_an_owners_proof_agrees_with_an_honest_record_whether_she_was_asked_or_not() -> None:
+    for line in HONEST.owners:
+        found = pdqs.verify(HONEST, proof=kept_by(HONEST, line.pseudonym).text())
+        assert found.agrees, repr(found)
+        assert [each.name for each in found.findings][-4:] == ["your bid", "your offer", "your report", "your payment"]
+        if line.paid_micros:
+            break
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"bid_micros": 1}, "your bid"),
+        ({"place": 0}, "your bid"),
+        ({"terms_hash": "0" * 64}, "your terms"),
+        ({"chance_numerator": 5}, "your offer"),
+        ({"payment_micros": 5}, "your offer"),
+        ({"code": None}, "your report"),
+        ({"paid_micros": 5}, "your payment"),
+    ],
+)
+def test_what_the_record_says_otherwise_than_an_owners_device_is_named(change: Plain, name: str) -> None:
+    who = asked_row(plain(HONEST))["pseudonym"]
+    told = {**json.loads(kept_by(HONEST, who).text()), **change}
+    assert broken(pdqs.verify(HONEST, proof=json.dumps(told)))[0] == name
+
+
+def test_a_report_that_a_thorough_broker_changed_is_seen_by_its_owner_alone() -> None:
+    who = asked_row(plain(HONEST))["pseudonym"]
+    bids = {bytes.fromhex(line.pseudonym): line.bid_micros for line in HONEST.owners}
+    codes = [1 - line.code if line.pseudonym == who and line.code is not None else line.code for line in HONEST.owners]
+    forged = record_of(HONEST.terms, SEED, NONCE, bids, lambda _: codes)
+    assert pdqs.verify(forged).agrees
+    assert any("only she can tell" in note for note in pdqs.verify(forged).notes())
+    assert broken(pdqs.verify(forged, proof=kept_by(HONEST, who))) == ["your report"]
+
+
+def test_what_a_record_cannot_show_is_said() -> None:
+    by_itself, with_root = pdqs.verify(HONEST), pdqs.verify(HONEST, root=HONEST.bids_root)
+    assert any("names of its own" in note for note in by_itself.notes())
+    assert any("--root" in note for note in by_itself.notes())
+    assert not any("--root" in note for note in with_root.notes())
+    assert by_itself.to_dict()["agrees"] is True
+
+
+def test_bids_outside_their_range_leave_the_rest_unchecked() -> None:
+    told = plain(HONEST)
+    told["owners"][0]["bid_micros"] = 5_000_000
+    found = pdqs.verify(told)
+    assert {"bids", "offers"} <= set(broken(found))
+    assert [each.name for each in found.findings if each.verdict == "not checked"] == ["reports", "answer", "payments"]
+
+
+def cut(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def swapped(name: str, value: object) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        told = json.loads(text)
+        told[name] = value
+        return json.dumps(told)
+
+    change.__name__ = f"{name}={str(value)[:12]}"
+    return change
+
+
+def owner_with(name: str, value: object) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        told = json.loads(text)
+        told["owners"][3][name] = value
+        return json.dumps(told)
+
+    change.__name__ = f"owner {name}={str(value)[:12]}"
+    return change
+
+
+def twice(text: str) -> str:
+    told = json.loads(text)
+    told["owners"].insert(3, told["owners"][3])
+    return json.dumps(told)
+
+
+def disordered(text: str) -> str:
+    told = json.loads(text)
+    told["owners"].reverse()
+    return json.dumps(told)
+
+
+def nested(_: str) -> str:
+    return "[" * 200_000
+
+
+def field_twice(text: str) -> str:
+    return text[:-1] + ',"seed":"' + "0" * 64 + '"}'
+
+
+def endless_number(text: str) -> str:
+    return text.replace('"draw":', '"draw":' + "9" * 5000, 1)
+
+
+def no_domain(text: str) -> str:
+    told = json.loads(text)
+    told["terms"] = told["terms"].replace('"is":"count"', '"is":"tally"')
+    return json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        cut,
+        twice,
+        disordered,
+        nested,
+        field_twice,
+        endless_number,
+        no_domain,
+        lambda _: "",
+        lambda _: "[]",
+        lambda _: "null",
+        lambda _: '"\\ud800"',
+        swapped("format", "pdqs record 2"),
+        swapped("owners", {}),
+        swapped("owners", [1]),
+        swapped("seed", "00"),
+        swapped("seed", "G" * 64),
+        swapped("software", "\ud800"),
+        swapped("terms", "{}"),
+        swapped("terms", "[]"),
+        swapped("terms", "no"),
+        swapped("surprise", 1),
+        swapped("answer", None),
+        swapped("answer", float("nan")),
+        swapped("ledger", {"escrow_micros": 1}),
+        owner_with("bid_micros", 1.0),
+        owner_with("bid_micros", "1"),
+        owner_with("bid_micros", True),
+        owner_with("bid_micros", -1),
+        owner_with("bid_micros", None),
+        owner_with("bid_micros", 10**40),
+        owner_with("bid_micros", float("nan")),
+        owner_with("paid_micros", float("inf")),
+        owner_with("draw", 2**32),
+        owner_with("chance_numerator", 2**32 + 1),
+        owner_with("code", 2**31),
+        owner_with("surprise", 1),
+    ],
+    ids=lambda spoil: spoil.__name__,
+)
+def test_what_is_no_record_is_refused_with_one_sentence(spoil: Callable[[str], str]) -> None:
+    with pytest.raises(PdqsError) as told:
+        pdqs.verify(spoil(HONEST.text()))
+    sentence = str(told.value)
+    assert "\n" not in sentence
+    assert 10 < len(sentence) < 200
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "pdqs proof 2"}'])
+def test_what_is_no_proof_is_refused_with_one_sentence(text: str) -> None:
+    with pytest.raises(PdqsError, match="the proof"):
+        pdqs.verify(HONEST, proof=text)
+
+
+def test_a_root_that_is_none_is_refused() -> None:
+    with pytest.raises(PdqsError, match="the root to compare with must be 64 digits"):
+        pdqs.verify(HONEST, root="abc")
