@@ -5,7 +5,7 @@
     then: the nonce is told (by the consumer, or by the market where it draws one for her), offers are made from the
     draws that follow, and seed and nonce are there for everyone to see
 
-What each side could and could not do to the draws: docs/decisions/0007. The bytes: :mod:`pdqs.rounds.commitments`.
+What each side could and could not do to the draws: docs/decisions/0008. The bytes: :mod:`pdqs.rounds.commitments`.
 """
 
 from __future__ import annotations

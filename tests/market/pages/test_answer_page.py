@@ -67,7 +67,10 @@ def test_the_answer_appears_with_its_interval(answered: Visitor) -> None:
     answered.shoot("market-answer")
     text = answered.page.locator("main").inner_text()
     assert re.search(rf"\d+\s+of the {OWNERS} owners who bid would say yes", text)
-    assert re.search(r"Between [\d.]+ and [\d.]+", text)
+    assert re.search(r"Between [\d.]+ and [\d.]+: an interval like this holds", text)
+    assert re.search(r"Between [\d.]+ and [\d.]+ if 5 in 100 owners sent noise", text)
+    assert "What no answer of this market can rule out" in text
+    assert "a nonce that the market drew for you" in text
     assert not answered.complaints
 
 

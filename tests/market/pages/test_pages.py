@@ -13,7 +13,7 @@ from pdqs.market import reads, round_steps
 from pdqs.market.access import COOKIE
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.consumer import answer_csv
-from pdqs.market.store.schema import rounds
+from pdqs.market.store.schema import offers, rounds
 from pdqs.protocol.device_messages import Bid
 from pdqs.protocol.market_messages import AnswerMessage, NewUser, QueryMessage, Role, RoundPlan, Transfer, User
 
@@ -331,6 +331,29 @@ def test_labels_in_the_csv_are_disarmed_where_they_look_like_a_formula_and_empty
         returned_micros=0,
     )
     assert [row.split(",")[0] for row in answer_csv(message).splitlines()] == ["label", "'=1+1", "-5", "tea", ""]
+
+
+def test_the_form_shows_what_being_right_costs(consumer: Person) -> None:
+    found = consumer[1].get("/consumer/plan/preview?owners=300&budget=150").text
+    assert "Right whatever prices say" in found
+    right, sharp, cost = (float(said) for said in re.findall(r"<dd>(?:± )?([\d.]+) points</dd>", found))
+    assert 0 < sharp < right
+    assert cost == pytest.approx(right - sharp, abs=0.02)
+
+
+def test_an_owner_on_whom_the_lot_did_not_fall_is_told_her_chance(town: Town, consumer: Person, owner: Person) -> None:
+    round_id = town.opened(consumer[0], "key-of-a-round-by-lot")
+    terms_hash = reads.notice(town.market, owner[0], round_id).terms_hash
+    round_steps.place_bid(town.market, owner[0], round_id, Bid(terms_hash=terms_hash, bid_micros=1_000_000))
+    with town.market.store.write() as connection:
+        row = {"round_id": round_id, "owner_id": owner[0].user_id, "q_numerator": 0, "payment_micros": 0}
+        connection.execute(offers.insert(), {**row, "chance_numerator": 2663000000, "draw": 2**32 - 1})
+        change = {"state": "reporting", "reports_close_at_ms": town.clock() + 10**7}
+        connection.execute(rounds.update().where(rounds.c.round_id == round_id).values(change))
+    found = owner[1].get(f"/owner/rounds/{round_id}").text
+    assert "Not drawn this time" in found
+    assert "62 in 100" in found
+    assert "not drawn, your chance was 62 in 100" in owner[1].get("/owner").text
 
 
 def test_an_answer_that_is_none_says_so_in_the_csv() -> None:
