@@ -33,6 +33,7 @@ version = release = pdqs.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_site"]
+suppress_warnings = ["toc.empty_glob"]  # a list that waits for its first page
 root_doc = "index"
 language = "en"
 
