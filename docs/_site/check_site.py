@@ -84,11 +84,19 @@ def undocumented(pages: Mapping[Path, Page]) -> Iterator[str]:
             yield f"pdqs.{name} has no entry in the reference"
 
 
+def without_pictures(pages: Mapping[Path, Page]) -> Iterator[str]:
+    """Notebooks that were executed and drew nothing."""
+    for path, page in pages.items():
+        is_notebook = path.parent.name == "notebooks" and path.name != "index.html"
+        if is_notebook and not any("_images" in address for address in page.fetched):
+            yield f"{path.name}: a notebook without a picture"
+
+
 def main() -> int:
     """Print what is wrong; 1 if anything is."""
     folder = Path(sys.argv[1])
     pages = read_pages(folder)
-    found = [*dead_links(pages), *fetched_from_elsewhere(pages), *undocumented(pages)]
+    found = [*dead_links(pages), *fetched_from_elsewhere(pages), *undocumented(pages), *without_pictures(pages)]
     for sentence in found:
         print(sentence)
     print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values()):,} links, {len(found)} faults")

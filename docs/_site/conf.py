@@ -20,6 +20,7 @@ import mathml
 import pdqs
 
 os.environ["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of the notebooks' kernel, which is not ours to mend
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # figures go into the pages
 quiet = Path(tempfile.mkdtemp(prefix="pdqs-docs-"))  # a home for that kernel: nobody's settings, no chatter
 atexit.register(shutil.rmtree, quiet, ignore_errors=True)
 (quiet / "profile_default").mkdir()
@@ -33,7 +34,6 @@ version = release = pdqs.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_site"]
-suppress_warnings = ["toc.empty_glob"]  # a list that waits for its first page
 root_doc = "index"
 language = "en"
 
@@ -66,8 +66,15 @@ default_role = "code"
 highlight_language = "text"
 
 
+def drop_absent(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Leave the pages on security out of the contents of a checkout that has none yet."""
+    if docname == "explanation/index" and not (Path(app.srcdir) / "security").exists():
+        source[0] = source[0].replace("../security/index\n", "")
+
+
 def setup(app: Sphinx) -> None:
     """Write the generated pages before anything is read, and set mathematics without a script."""
     mathml.setup(app)
     app.connect("builder-inited", lambda built: generated_pages.write(Path(built.srcdir) / "reference" / "generated"))
+    app.connect("source-read", drop_absent)
     app.connect("autodoc-process-docstring", allowed_values.append)

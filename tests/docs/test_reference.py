@@ -118,6 +118,14 @@ def test_dead_links_and_foreign_scripts_are_faults(tmp_path: Path, text: str, fa
     assert [fault in sentence for sentence in built(tmp_path, a=text)] == [True]
 
 
+def test_a_notebook_that_drew_nothing_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "notebooks").mkdir()
+    for name, text in {"drawn": '<img src="../_images/a.png">', "bare": "<p>", "index": "<p>"}.items():
+        (tmp_path / "notebooks" / f"{name}.html").write_text(text, encoding="utf-8")
+    faults = list(check_site.without_pictures(check_site.read_pages(tmp_path)))
+    assert faults == ["bare.html: a notebook without a picture"]
+
+
 def test_a_public_name_without_an_entry_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<dt id="pdqs.Terms">', encoding="utf-8")
     faults = list(check_site.undocumented(check_site.read_pages(tmp_path)))

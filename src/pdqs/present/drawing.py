@@ -65,11 +65,12 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 def page(width: float, height: float) -> Figure:
     """An empty figure of so many inches, with a canvas that needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    from pdqs.present.picture import Picture
+
     inches = 0.12  # of air around and between
-    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=inches, h_pad=inches))
+    figure = Picture(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=inches, h_pad=inches))
     FigureCanvasAgg(figure)
     return figure
 
