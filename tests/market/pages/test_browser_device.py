@@ -23,6 +23,9 @@ PLAN = RoundPlan(
     query=QueryMessage(kind="count", text="Do you smoke?"),
     attribute="smoker",
     budget_micros=90_000_000,
+    rule="optimal",
+    estimator="weighted",
+    epsilon_max=4.0,
     bid_seconds=600,
 )
 
