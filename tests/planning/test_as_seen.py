@@ -136,3 +136,12 @@ def test_a_search_stands_steps_and_silence() -> None:
     assert near is not None
     assert near.budget == pytest.approx(10, rel=1e-2)
     assert polished(0.0001, stairs, 9.0, 1000.0) is None
+
+
+def test_a_plan_says_in_words_what_other_questions_would_give() -> None:
+    incomes = pdqs.Mean(pdqs.Domain.grid(0, 10_000, 100))
+    changes = pdqs.plan(pdqs.presets.sound(query=incomes, budget=300.0, epsilon_max=2.0), owners=600).changes()
+    found = {each.name: width for each, width in changes.found}
+    whole = "asking for whole values, 101 of them, instead of levels of 5,000"
+    assert found[whole] > 2 * changes.here
+    assert "asking for levels of 2,500 instead of levels of 5,000" in found

@@ -45,8 +45,10 @@ def test_auto_asks_the_question_of_least_predicted_error_and_says_why(
     assert asked.reason in str(terms(query)) or kind == "value"
 
 
-def test_whole_values_are_kept_where_a_smaller_question_gains_less_than_a_tenth() -> None:
+def test_whole_values_are_kept_where_a_smaller_question_gains_little() -> None:
     assert terms(pdqs.Mean(TEN), epsilon_max=4.0).asking.whole
+    assert terms(pdqs.Median(pdqs.Domain.grid(14, 61, 1)), epsilon_max=4.0).asking.whole
+    assert terms(pdqs.Median(pdqs.Domain.grid(14, 61, 1)), epsilon_max=2.0).asking.kind == "side"
     assert terms(pdqs.Mean(TEN), epsilon_max=2.0).asking.kind == "level"
 
 

@@ -13,6 +13,7 @@ from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError
 from pdqs.model.names import EstimatorName, RuleName
 from pdqs.model.query import Median, Quantile, query_of
+from pdqs.planning.asking import other_questions
 from pdqs.planning.guesses import coarser
 from pdqs.rounds.terms import Terms
 
@@ -31,8 +32,9 @@ class Change:
 
 
 def changed_terms(terms: Terms, shares: Floats) -> list[Change]:
-    """A lower and a higher cap, the other kind of rule, and a grid of half as many values where there is one."""
+    """A lower and a higher cap, the other kind of rule, other questions, and a grid of half as many values."""
     found = [*_caps(terms, shares), *_other_rule(terms, shares)]
+    found += [Change(words, other, shares) for words, other in other_questions(terms)]
     domain = terms.domain
     if domain.kind == "grid" and domain.size > 2:
         twice = Domain(kind="grid", start=domain.start, step=2 * domain.step, size=(domain.size + 1) // 2)

@@ -28,8 +28,11 @@ LEAST_Q = 2.0**-12
 STAGED = 1.25
 """Rank error of a staged quantile over that of one threshold at the quantile itself; measured .6 to 1.26 of this."""
 
-WORTH_WHILE = 0.9
-"""A smaller question is asked only if its predicted error is below this part of that of whole values."""
+WORTH_WHILE: Mapping[str, float] = {"value": 1.0, "bucket": 1.0, "level": 0.9, "side": 2.0 / 3.0}
+"""A smaller question is asked only if its predicted error is below this part of that of whole values.
+
+Predictions are for even populations. Where all hold one value, rounding to levels costs more than they say; a quantile
+falls on values, so that an error of less than a step is none, and its interval from sides is wider for its error."""
 
 STAGED_HALF_WIDTH = 3.0
 """Half-width of its 95 % interval, in units of 1.96 of the same bound."""
@@ -197,8 +200,7 @@ def best_question(
 ) -> Choice:
     """The question of least predicted error; ``bought_at(kappa)`` is what the terms buy when priced at that kappa.
 
-    Whole values, of which any statistic can be made, are kept unless another question is a tenth better: predictions
-    are for even populations, and where all hold one value, rounding to levels costs more than they say.
+    Whole values, of which any statistic can be made, are kept unless another question is worth while.
     """
     errors = {
         (kind, kappa): error(bought_at(kappa))
@@ -206,7 +208,7 @@ def best_question(
     }
     ranked = sorted(
         ((kind, kappa, error) for (kind, kappa), error in errors.items()),
-        key=lambda one: one[2] * (WORTH_WHILE if one[0] == "value" else 1.0),
+        key=lambda one: one[2] / WORTH_WHILE[one[0]],
     )
     kind, kappa, error = ranked[0]
     return Choice(kind, kappa, error, tuple(ranked[1:]))
