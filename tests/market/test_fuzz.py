@@ -66,7 +66,7 @@ def test_no_request_made_from_the_description_makes_the_api_fault(api: Api, role
         @_EFFORT
         @given(case=_calls(api, operation, mode))
         def one(case: schemathesis.Case[Any]) -> None:
-            answer = case.call(headers={"Authorization": f"Bearer {api.tokens[role]}"})
+            answer = case.call(headers={"Authorization": f"Bearer {api.tokens[role]}"}, timeout=60)
             statuses.add(answer.status_code)
             assert answer.status_code < 500, f"{case.method} {case.path}: {answer.status_code}"
             if answer.status_code >= 400:

@@ -70,6 +70,10 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
         first = run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
         again = run("report", round_id)
         spent = run("privacy", "--cap", "income=2")
+        told = run("export", str(tmp_path / "known.json")) + run("export", str(tmp_path / "known.html"))
+    assert "for your eyes only" in told
+    assert "is there already" in run("export", str(tmp_path / "known.json"), code=2)
+    check_export(tmp_path, round_id, VALUE)
     received = reads.report(site.market, ann, round_id)
     sent = re.findall(r"Leaves this device: (.*)", first + again)
     assert len(set(sent)) == 1
@@ -83,6 +87,24 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
         assert re.search(rf"(?<![0-9a-zA-Z]){VALUE}(?![0-9a-zA-Z])", text) is None
     assert CODE not in cells_of(site)
     assert VALUE not in cells_of(site)
+
+
+def check_export(folder: Path, round_id: str, value: int) -> None:
+    """Both files say what was asked, bid, spent and signed for, to their owner alone; no token and no value."""
+    data, page = ((folder / f"known.{kind}").read_text() for kind in ("json", "html"))
+    found = json.loads(data)
+    (bid,), (report,) = found["bids"], found["reports"]
+    assert (bid["round_id"], bid["bid_micros"], report["round_id"]) == (round_id, 125_000, round_id)
+    assert report["epsilon_nanos"] == found["spending"][0]["spent_nanos"] > 0
+    assert json.loads(report["receipt"])["signature"]
+    assert {"bid", "bid-accepted", "drawn", "sent", "accepted"} <= {entry["kind"] for entry in found["entries"]}
+    for text in (data, page):
+        assert "What do you earn?" in text
+        assert round_id in text
+        assert re.search(rf"(?<![0-9a-zA-Z.]){value}(?![0-9a-zA-Z])", text) is None
+        assert "token" not in text.lower()
+    assert "<script" not in page
+    assert [(folder / f"known.{kind}").stat().st_mode & 0o777 for kind in ("json", "html")] == [0o600, 0o600]
 
 
 def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run: Run) -> None:

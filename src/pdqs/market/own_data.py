@@ -79,6 +79,7 @@ def _taken_part(connection: Connection, actor: User) -> list[TakenPart]:
             bids,
             *(rounds.c.state, rounds.c.summary, rounds.c.terms_hash),
             *(offers.c.q_numerator, offers.c.payment_micros, reports.c.code, reports.c.received_at_ms),
+            *(offers.c.chance_numerator, offers.c.draw, offers.c.posted_micros),
         )
         .select_from(bids.join(rounds).outerjoin(offers, offered).outerjoin(reports, reported))
         .where(bids.c.owner_id == actor.user_id)
@@ -98,6 +99,9 @@ def _taken_part(connection: Connection, actor: User) -> list[TakenPart]:
                 placed_at_ms=row.placed_at_ms,
                 q_numerator=row.q_numerator,
                 payment_micros=row.payment_micros,
+                chance_numerator=row.chance_numerator,
+                draw=row.draw,
+                posted_micros=row.posted_micros,
                 code=row.code,
                 received_at_ms=row.received_at_ms,
             )

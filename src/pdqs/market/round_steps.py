@@ -21,6 +21,7 @@ from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.lots import NONCE_SECONDS, draws_of, named_bids, new_secrets, promised_of, root_over
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
+from pdqs.market.retention import with_retention
 from pdqs.market.round_terms import Cleared, Line, cleared, frozen, numerators_of, outcome_of, receipt_key_of, terms_of
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.market.store.sql import Found, insert_many, insert_new
@@ -62,6 +63,7 @@ def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round
     least = market.settings.least_budget
     if plan.budget_micros < least * MICROS_PER_UNIT:
         raise UnprocessableError(ProblemType.BAD_TERMS, f"the budget of a round is at least {least:g} here")
+    plan = with_retention(market.settings, plan)
     try:
         terms_of(plan)
     except PdqsError as fault:

@@ -105,6 +105,8 @@ def frozen(
     }
     if receipt_key:
         promise["receipt_key"] = receipt_key
+    if plan.retention_days is not None:
+        promise["retention_days"] = plan.retention_days
     document = json.dumps(promise, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return Frozen(document, hashlib.sha256(document.encode()).hexdigest())
 

@@ -20,7 +20,8 @@ class Settings:
 
     A rate is in requests a second, a burst in requests; callers are counted by address and, apart, by credential. A
     request's head and its body must come within ``header_seconds`` and ``body_seconds``. ``least_budget``, in units of
-    money, is what a round must at least be worth.
+    money, is what a round must at least be worth. Bids, offers and reports are purged ``retention_days`` after the end
+    of a round, as its terms say.
     ``device_origins`` are the web origins, separated by spaces, whose pages owners may run their device from (by token,
     never with a session): that of ``pdqs owner page`` on her own machine unless set. ``public_url`` is the address that
     people type when a proxy stands in front (``https://market.example``); ``trusted_proxies`` are the addresses,
@@ -42,6 +43,7 @@ class Settings:
     most_connections: int = 600
     forecast_seconds: float = 5.0
     least_budget: float = 1.0
+    retention_days: int = 365
     public_url: str = ""
     trusted_proxies: str = ""
 

@@ -64,6 +64,7 @@ def summary_of(plan: RoundPlan) -> PlanSummary:
         bid_low_micros=plan.bid_low_micros,
         bid_high_micros=plan.bid_high_micros,
         epsilon_max=plan.epsilon_max,
+        retention_days=plan.retention_days,
     )
 
 

@@ -154,6 +154,8 @@ class RoundPlan(Message):
     bid_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
     report_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
     nonce_hash: Hash | None = None
+    retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """For how many days after its end the round's bids and reports are kept; none: as long as the market does."""
 
 
 class NonceReveal(Message):

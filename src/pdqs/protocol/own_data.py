@@ -22,6 +22,10 @@ class TakenPart(Message):
     placed_at_ms: Millis
     q_numerator: Annotated[int, Field(ge=0, le=2**32 - 1)] | None
     payment_micros: Micros | None
+    chance_numerator: Annotated[int, Field(ge=0, le=2**32)] | None
+    """Of a round that goes by lot: the chance of being asked, as a whole number of 2^-32."""
+    draw: Annotated[int, Field(ge=0)] | None
+    posted_micros: Micros | None
     code: Annotated[int, Field(ge=0)] | None
     """What the device sent: randomised before it was."""
     received_at_ms: Millis | None

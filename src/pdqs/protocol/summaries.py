@@ -22,6 +22,7 @@ class PlanSummary(Message):
     bid_low_micros: BidMicros
     bid_high_micros: BidMicros
     epsilon_max: float
+    retention_days: int | None = None
 
 
 class RoundSummary(RoundStanding):

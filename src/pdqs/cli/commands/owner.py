@@ -177,6 +177,19 @@ def privacy(
 
 
 @run.command()
+def export(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="A new file: .json for data, .html for a page to read.")],
+    device: File = None,
+) -> None:
+    """Write down everything that this device knows: what was asked, at which price and epsilon, sent and signed for."""
+    from pdqs.owner.export import write_export
+
+    with _ledger(device) as ledger:
+        write_export(out, ledger.account(), ledger.markets(), _now_ms())
+    print(f"Wrote {out}, for your eyes only.")
+
+
+@run.command()
 def page(
     port: Annotated[
         int, typer.Option(help="The port on this machine; keep to one, for the account belongs to it.")

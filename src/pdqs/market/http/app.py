@@ -24,6 +24,7 @@ from pdqs.market.http.forms import OwnForms
 from pdqs.market.http.limits import Gate
 from pdqs.market.http.observe import Metrics, Observer, log, where
 from pdqs.market.http.origins import DeviceOrigins
+from pdqs.market.retention import purge_due
 from pdqs.market.settings import Settings
 from pdqs.market.store import migrate
 from pdqs.market.store.database import open_store
@@ -79,6 +80,8 @@ def keep_deadlines(market: Market, metrics: Metrics) -> None:
     try:
         for round_id in round_steps.advance_due(market):
             log("advanced", round=round_id)
+        for round_id in purge_due(market):
+            log("purged", round=round_id)
         for stuck in market.stuck.values():
             metrics.count_stuck()
             log("advance-failed", round=stuck.round_id, kind=stuck.kind, where=stuck.where)
