@@ -90,3 +90,12 @@ def test_a_market_in_which_nothing_is_bought_is_private() -> None:
     found = examine(SHIPPED, pdqs.presets.sound(query=pdqs.Count(), budget=0.0), offers_at([0.0], pdqs.Count()), 3, 100)
     assert found.kept
     assert found.worst is None
+
+
+@pytest.mark.parametrize("query", [pdqs.Mean, pdqs.Median, pdqs.Histogram])
+def test_smaller_questions_lose_exactly_what_is_stated(query: type[pdqs.Mean]) -> None:
+    terms = pdqs.Terms(query=query(pdqs.Domain.grid(0, 40, 1)), budget=60.0)
+    assert not terms.asking.whole
+    found = examine(SHIPPED, terms, pdqs.clear(np.linspace(0, 1, 200), terms, draws=1), 2, 1000)
+    assert found.kept
+    assert all(each.report == pytest.approx(each.stated, rel=1e-6) for each in found.exposures)

@@ -178,7 +178,7 @@ def joint_law(mechanism: Mechanism, offer: Offers, threshold: int, terms: Terms)
     On a large domain only some values are compared, and only reports of those: any other report is as likely for each.
     """
     k, values = offer.question.kappa, _compared(offer)
-    faces = np.arange(k) if k <= MOST_VALUES else values
+    faces = values if offer.question.whole else np.arange(k)
     code, coin, die = (grid.ravel() for grid in np.meshgrid(values, [0, LAST_WORD], faces, indexing="ij"))
     rows = only(offer, np.zeros(code.size, dtype=np.int64))
     reports = scripted(mechanism, code, rows, coin, die)
