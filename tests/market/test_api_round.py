@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import pdqs
 from market.town import FakeClock, plan
 from pdqs.market import Settings
 from pdqs.market.client import MarketClient
@@ -15,6 +16,7 @@ from pdqs.market.http.serving import served
 from pdqs.market.round_steps import first_operator
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.own_proof import proof_of
 from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 from pdqs.protocol.problems import ConflictError, UnauthorizedError
@@ -72,6 +74,13 @@ def test_a_round_over_http_ends_with_an_answer_and_balances_that_add_up(
             owner.settle_up(owner.client.notice(found.round_id))
         made = [owner.stored(found.round_id) for owner in owners]
         assert {report.facts for report in made if report} == {"drawn, sent, accepted, paid"}
+        record = consumer.record(found.round_id)
+        assert settled.bids_root is not None
+        for owner in owners:
+            assert owner.client.record(found.round_id) == record
+            proof = proof_of(owner.device.ledger.account(), address, found.round_id)
+            checked = pdqs.verify(record, root=settled.bids_root.root, proof=proof)
+            assert {each.verdict for each in checked.findings} == {"held"}, repr(checked)
     for owner in owners:
         owner.client.close()
         owner.device.ledger.close()

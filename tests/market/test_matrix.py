@@ -122,6 +122,8 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("POST", "/v1/rounds/{settled}/nonce", {"nonce": "0" * 64}, (409, 404, 403, 403, 403)),
     ("GET", "/v1/rounds/{settled}/answer", None, (200, 404, 403, 403, 200)),
     ("GET", "/v1/rounds/{open}/answer", None, (404, 404, 403, 403, 404)),
+    ("GET", "/v1/rounds/{settled}/record", None, (200, 404, 200, 404, 200)),
+    ("GET", "/v1/rounds/{open}/record", None, (404, 404, 404, 404, 404)),
     ("GET", "/v1/notices", None, (403, 403, 200, 200, 403)),
     ("GET", "/v1/notices/{settled}", None, (403, 403, 200, 200, 403)),
     ("GET", "/v1/notices/{draft}", None, (403, 403, 404, 404, 403)),

@@ -15,13 +15,14 @@ from market.town import Town, plan
 from pdqs.market import forecasting, reads, round_steps
 from pdqs.market.http.app import keep_deadlines
 from pdqs.market.http.observe import Metrics
-from pdqs.market.round_terms import Cleared, cleared, terms_of
+from pdqs.market.round_terms import terms_of
 from pdqs.market.store.schema import rounds
 from pdqs.model.errors import InputError, InvariantError
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.protocol.device_messages import Bid, DomainMessage, Report
 from pdqs.protocol.market_messages import QueryMessage, Round
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, UnprocessableError
+from pdqs.verifying.figures import Cleared, cleared
 
 
 def test_opening_moves_the_budget_into_escrow_and_freezes_the_terms(town: Town) -> None:

@@ -11,12 +11,12 @@ What each side could and could not do to the draws: docs/decisions/0008. The byt
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, final
 
 from sqlalchemy import Connection, select
 
-from pdqs.clearing import word_read
 from pdqs.market.context import Market
 from pdqs.market.receipts import signed
 from pdqs.market.round_terms import receipt_key_of
@@ -24,12 +24,13 @@ from pdqs.market.store.schema import bids
 from pdqs.market.store.sql import Found
 from pdqs.model.arrays import Words
 from pdqs.model.errors import ensure
-from pdqs.privacy.draws import committed_words
 from pdqs.protocol.device_messages import BidsRoot, Lots
 from pdqs.protocol.market_messages import RoundPlan
-from pdqs.rounds.commitments import SECRET_BYTES, bid_entry, commitment_to, pseudonym_of
-from pdqs.rounds.merkle import MerkleTree, merkle_tree
+from pdqs.rounds.commitments import SECRET_BYTES, commitment_to, pseudonym_of
+from pdqs.rounds.merkle import MerkleTree
 from pdqs.rounds.terms import Terms
+from pdqs.verifying.making import draws_for
+from pdqs.verifying.record import reports_tree, tree_over
 
 NONCE_SECONDS = 86_400
 """How long after bids close a consumer may take to tell her nonce; then the round is called off."""
@@ -58,6 +59,7 @@ def new_secrets(market: Market, plan: RoundPlan) -> Secrets:
         "nonce_hash": plan.nonce_hash if nonce is None else commitment_to("nonce", nonce),
         "nonce_by": holder,
         "nonce_seconds": NONCE_SECONDS,
+        "record": market.settings.records,
     }
     return Secrets(seed=seed.hex(), nonce=None if nonce is None else nonce.hex(), promised=promised)
 
@@ -65,7 +67,8 @@ def new_secrets(market: Market, plan: RoundPlan) -> Secrets:
 def promised_of(document: str) -> dict[str, object]:
     """What a frozen document says of its draws; nothing for a round that was opened before there were any."""
     said = json.loads(document)
-    return {name: said[name] for name in ("seed_hash", "nonce_hash", "nonce_by", "nonce_seconds") if name in said}
+    kept = ("seed_hash", "nonce_hash", "nonce_by", "nonce_seconds", "record")
+    return {name: said[name] for name in kept if name in said}
 
 
 @final
@@ -82,7 +85,7 @@ class NamedBids:
 
     def tree(self) -> MerkleTree:
         """The tree over all bids."""
-        return merkle_tree([bid_entry(*pair) for pair in zip(self.pseudonyms, self.bid_micros, strict=True)])
+        return tree_over(self.pseudonyms, self.bid_micros)
 
 
 def named_bids(connection: Connection, round_id: str) -> NamedBids:
@@ -111,6 +114,12 @@ def root_over(market: Market, row: Found, frozen_bids: NamedBids, now_ms: int) -
     return signed(market, receipt_key_of(row.terms), plain)
 
 
+def root_over_reports(round_id: str, codes: Mapping[str, int | None]) -> str:
+    """The root over the reports that came, by owner, in hexadecimal."""
+    named = sorted((pseudonym_of(round_id, owner_id), code) for owner_id, code in codes.items())
+    return reports_tree([name for name, _ in named], [code for _, code in named]).root.hex()
+
+
 def draws_of(row: Found, frozen_bids: NamedBids, terms: Terms) -> Words | None:
     """The draw of each bid, from the round's secrets; none for a round that was opened before there were any."""
     if row.seed is None:
@@ -119,7 +128,7 @@ def draws_of(row: Found, frozen_bids: NamedBids, terms: Terms) -> Words | None:
     said = promised_of(row.terms)
     kept = (said["seed_hash"], said["nonce_hash"]) == (commitment_to("seed", seed), commitment_to("nonce", nonce))
     ensure(kept, "the seed and the nonce are not those that the terms are committed to")
-    return committed_words(seed, nonce, frozen_bids.pseudonyms, word_read(terms))
+    return draws_for(terms, row.seed, row.nonce, frozen_bids.pseudonyms)
 
 
 def lots_for(market: Market, row: Found, owner_id: str) -> Lots | None:

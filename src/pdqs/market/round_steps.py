@@ -18,11 +18,11 @@ from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market, Stuck
 from pdqs.market.http.observe import where
 from pdqs.market.idempotency import derived_id, refuse_other_body
-from pdqs.market.lots import NONCE_SECONDS, draws_of, named_bids, new_secrets, promised_of, root_over
+from pdqs.market.lots import NONCE_SECONDS, draws_of, named_bids, new_secrets, promised_of, root_over, root_over_reports
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
 from pdqs.market.retention import with_retention
-from pdqs.market.round_terms import Cleared, Line, cleared, frozen, numerators_of, outcome_of, receipt_key_of, terms_of
+from pdqs.market.round_terms import Line, frozen, numerators_of, outcome_of, receipt_key_of, terms_of
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.market.store.sql import Found, insert_many, insert_new
 from pdqs.market.transfers import deposit, pay_out
@@ -34,6 +34,7 @@ from pdqs.privacy.loss import Q_UNITS
 from pdqs.protocol.market_messages import NonceReveal, Round, RoundPlan, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 from pdqs.rounds.commitments import commitment_to
+from pdqs.verifying.figures import Cleared, cleared
 
 __all__ = [
     "advance_due",
@@ -301,7 +302,8 @@ def _settle(connection: Connection, row: Found, now: int) -> None:
         .order_by(offers.c.owner_id)
     ).all()
     lines = [Line(**dict(zip(names, line[1:], strict=True))) for line in found]
-    outcome = outcome_of(row.round_id, row.terms_hash, terms_of(plan), lines)
+    root = root_over_reports(row.round_id, {line.owner_id: line.code for line in found})
+    outcome = outcome_of(row.round_id, row.terms_hash, terms_of(plan), lines, root)
     payments = zip(found, outcome.payment_micros.tolist(), strict=True)
     amounts = {ledger.account_of("owner", line.owner_id): payment for line, payment in payments}
     amounts[ledger.account_of("consumer", row.consumer_id)] = outcome.answer.returned_micros

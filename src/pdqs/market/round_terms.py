@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypedDict, final
+from dataclasses import asdict, dataclass
+from typing import final
 
 import numpy as np
 
-from pdqs.clearing import clear
-from pdqs.clearing.lottery import LotteryMarket, posted_to_all
-from pdqs.estimate import Answer, answer
 from pdqs.model import query
-from pdqs.model.arrays import Figure, Integers, Words
-from pdqs.model.errors import EstimateError, TermsError, ensure
+from pdqs.model.arrays import Integers
+from pdqs.model.errors import TermsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, QuestionKind, RuleName
 from pdqs.model.query import Query
-from pdqs.pricing.rules import Asks
+from pdqs.present.frames import plain
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 from pdqs.protocol.device_messages import DomainMessage, Question
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, RoundPlan
 from pdqs.rounds.offers import Offers
-from pdqs.rounds.reports import Reports
 from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
-
-LEVEL = 0.95
-DISHONEST_SHARE = 0.05
-"""The share of dishonest owners that an answer's second interval is for."""
+from pdqs.verifying.figures import answer_figures, reports_of
 
 MARKET_QUESTION = QuestionKind.VALUE.value
 """What devices are asked for in a market: they know no smaller question there yet. The one place to lift that."""
@@ -116,29 +108,6 @@ def receipt_key_of(document: str) -> str:
     return str(json.loads(document).get("receipt_key", ""))
 
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cleared:
-    """What clearing made of a round's bids, in their order. ``posted_micros``: None where no one price can be said."""
-
-    offers: Offers
-    draws: Words
-    posted_micros: list[int | None]
-
-
-def cleared(bid_micros: Sequence[int], draws: Words | None, terms: Terms) -> Cleared:
-    """Clear: a pure function of the frozen bids, the draws and the terms."""
-    bids = np.array(bid_micros, dtype=np.float64) / MICROS_PER_UNIT
-    offers = clear(bids, terms, draws=draws)
-    rule, paid = terms.bound_rule, offers.payment_micros.tolist()
-    posted = None
-    if isinstance(rule, Asks) and draws is not None:
-        posted = posted_to_all(bids, draws, LotteryMarket(rule=rule, budget_micros=terms.budget_micros))
-    known = [payment or None for payment in paid] if posted is None else posted.tolist()
-    words = np.zeros(bids.size, dtype=np.uint32) if draws is None else draws
-    return Cleared(offers=offers, draws=words, posted_micros=known)
-
-
 def numerators_of(offers: Offers) -> Integers:
     """q of each offer as a whole number of 2^-32."""
     return (offers.q * Q_UNITS).astype(np.int64)
@@ -182,92 +151,24 @@ def offers_from(lines: Sequence[Line], terms: Terms) -> Offers:
     )
 
 
-def outcome_of(round_id: str, terms_hash: str, terms: Terms, lines: Sequence[Line]) -> Outcome:
-    """Answer and settle from what was offered and what was reported.
-
-    An owner on whom the lot did not fall has nothing to send: she is not missing, she was not asked. Without a lottery
-    an owner at q = 0 sends a report of no weight, as everyone does, and the market spares her that.
-    """
-    offers = offers_from(lines, terms)
-    by_lot = isinstance(terms.bound_rule, Asks)
-    came = np.array([line.code is not None for line in lines], dtype=bool)
-    reports = Reports(
-        codes=np.array([line.code or 0 for line in lines], dtype=np.int64),
-        arrived=came if by_lot else came | ~offers.asked,
-        selected=np.zeros(0, dtype=bool),
-        domain=offers.domain,
-    )
-    payments = settle(offers, reports, terms)
+def outcome_of(
+    round_id: str, terms_hash: str, terms: Terms, lines: Sequence[Line], reports_root: str | None = None
+) -> Outcome:
+    """Answer and settle from what was offered and what was reported, all of which ``reports_root`` stands for."""
+    offers, codes = offers_from(lines, terms), [line.code for line in lines]
+    payments = settle(offers, reports_of(codes, offers, terms), terms)
     paid = payments.total_micros
-    message = AnswerMessage(
-        round_id=round_id,
-        terms_hash=terms_hash,
-        kind=terms.query.kind,
-        level=LEVEL,
-        dishonest_share=DISHONEST_SHARE,
-        estimator=terms.estimator,
-        owners=len(offers),
-        reports=int(came.sum()),
-        asked=offers.bought,
-        budget_micros=terms.budget_micros,
-        paid_micros=paid,
-        returned_micros=terms.budget_micros - paid,
-        **_figures(reports, offers, terms),
-    )
+    figures = asdict(answer_figures(codes, offers, terms))
+    told = {
+        "round_id": round_id,
+        "terms_hash": terms_hash,
+        "kind": terms.query.kind,
+        "estimator": terms.estimator,
+        "budget_micros": terms.budget_micros,
+        "paid_micros": paid,
+        "returned_micros": terms.budget_micros - paid,
+        "reports_root": reports_root,
+        **{name: plain(held) for name, held in figures.items()},
+    }
+    message = AnswerMessage.model_validate(told)
     return Outcome(answer=message, payment_micros=payments.micros)
-
-
-class _Figures(TypedDict):
-    """What of an answer follows from the reports."""
-
-    labels: list[str]
-    values: list[float]
-    raw: list[float]
-    interval: list[list[float]]
-    information: float
-    warnings: list[str]
-    interval_if_dishonest: list[list[float]]
-    sensitivity: str
-
-
-def _figures(reports: Reports, offers: Offers, terms: Terms) -> _Figures:
-    """The rows of the answer; none, and the reason as a warning, when the reports cannot give one."""
-    empty = _Figures(
-        labels=[],
-        values=[],
-        raw=[],
-        interval=[],
-        interval_if_dishonest=[],
-        information=0.0,
-        warnings=[],
-        sensitivity="",
-    )
-    try:
-        found = answer(reports, offers, terms, level=LEVEL)
-    except EstimateError as fault:
-        return {**empty, "warnings": [str(fault)]}
-    if found.value is None:
-        return {**empty, "information": found.information, "warnings": list(found.warnings)}
-    values = [float(x) for x in np.atleast_1d(found.value)]
-    raw = [float(x) for x in np.atleast_1d(found.raw)]
-    ensure(all(map(math.isfinite, [*values, *raw])), "an answer that is not a number")
-    return _Figures(
-        labels=_labels(found, terms),
-        values=values,
-        raw=raw,
-        interval=_ends(found.interval),
-        information=found.information,
-        warnings=list(found.warnings),
-        interval_if_dishonest=_ends(found.interval_if_dishonest(DISHONEST_SHARE)),
-        sensitivity=found.sensitivity,
-    )
-
-
-def _ends(interval: Figure) -> list[list[float]]:
-    return [[float(low), float(high)] for low, high in np.reshape(interval, (-1, 2))]
-
-
-def _labels(found: Answer, terms: Terms) -> list[str]:
-    if not isinstance(found.value, np.ndarray):
-        return [""]
-    return [str(value) for value in terms.domain.decode(np.arange(terms.domain_size))]

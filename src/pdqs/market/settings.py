@@ -25,7 +25,8 @@ class Settings:
     ``device_origins`` are the web origins, separated by spaces, whose pages owners may run their device from (by token,
     never with a session): that of ``pdqs owner page`` on her own machine unless set. ``public_url`` is the address that
     people type when a proxy stands in front (``https://market.example``); ``trusted_proxies`` are the addresses,
-    separated by spaces, of proxies whose word on who is calling is taken: nobody's unless set.
+    separated by spaces, of proxies whose word on who is calling is taken: nobody's unless set. ``records`` says what is
+    told of a settled round for anyone to check: ``full``, or ``none``; the terms of a round say which when it opens.
     """
 
     database_url: str = "sqlite:///pdqs-market.db"
@@ -46,6 +47,11 @@ class Settings:
     retention_days: int = 365
     public_url: str = ""
     trusted_proxies: str = ""
+    records: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.records not in ("full", "none"):
+            raise TermsError(f"{PREFIX}RECORDS: {self.records!r} must be full or none")
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -72,6 +72,10 @@ class OwnerClient:
         """What the market asks of this owner."""
         return self._line.ask(Offer, "GET", f"/v1/rounds/{_safe(round_id)}/offer")
 
+    def record(self, round_id: str) -> str:
+        """The record of a settled round that the owner bid in, as it stands."""
+        return self._line.record(_safe(round_id))
+
     def bid_if_any(self, round_id: str) -> BidReceipt | None:
         """The bid that the market has of this owner in a round."""
         return _if_any(

@@ -210,7 +210,7 @@ class AnswerMessage(Message):
 
     ``interval`` is for owners who report as their device does; ``interval_if_dishonest`` still holds if a share of
     ``dishonest_share`` of them do not. ``asked`` counts owners whom the offers asked; reports are missing among them
-    alone.
+    alone. ``reports_root`` stands for the reports that it was made from (:func:`pdqs.rounds.commitments.report_entry`).
     """
 
     round_id: Identifier
@@ -233,6 +233,7 @@ class AnswerMessage(Message):
     interval_if_dishonest: list[Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
     dishonest_share: float = 0.05
     sensitivity: str = ""
+    reports_root: Hash | None = None
 
 
 class Transfer(Message):

@@ -40,6 +40,7 @@ class ProblemType(StrEnum):
     NO_USER = "no-user"
     NO_ROUND = "no-round"
     NO_ANSWER = "no-answer"
+    NO_RECORD = "no-record"
     NO_BID = "no-bid"
     NO_OFFER = "no-offer"
     NO_REPORT = "no-report"

@@ -96,6 +96,11 @@ class Transport:
         request = self._http.build_request(method, path, content=content, params=params, headers=headers)
         return _parsed(kind, self._answered(request, attempts))
 
+    def record(self, round_id: str) -> str:
+        """The record of a settled round that the caller took part in, as it stands: for :func:`pdqs.verify`."""
+        content = self._answered(self._http.build_request("GET", f"/v1/rounds/{round_id}/record"), ATTEMPTS)
+        return content.decode(errors="replace")
+
     def redeem(self, code: str) -> Token:
         """Exchange a one-time code for a token. Sent once: a code is good once."""
         try:

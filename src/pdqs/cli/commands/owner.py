@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +16,6 @@ import typer
 if TYPE_CHECKING:
     from pdqs.owner.account import Account, StoredReport
     from pdqs.owner.ledger import Ledger
-    from pdqs.owner.review import Review
     from pdqs.owner.visit import Visit
     from pdqs.protocol.device_messages import DomainMessage
     from pdqs.protocol.summaries import NoticeSummary
@@ -131,10 +129,11 @@ def report(
 
 def _drawn(visit: Visit, round_id: str, *, yes: bool, agreed: set[str]) -> StoredReport | None:
     """Show the offer, ask what must be asked, and draw; nothing when nothing is asked of her."""
+    from pdqs.cli.offer_words import offer_in_words
     from pdqs.owner.errors import CapReached
 
     review = visit.review(round_id)
-    print(_shown(review))
+    print(offer_in_words(review))
     if review.offer.q_numerator == 0:
         print("Nothing is asked of you in this round and nothing is paid: there is nothing to report.")
         return None
@@ -187,6 +186,24 @@ def export(
     with _ledger(device) as ledger:
         write_export(out, ledger.account(), ledger.markets(), _now_ms())
     print(f"Wrote {out}, for your eyes only.")
+
+
+@run.command()
+def proof(
+    round_id: Annotated[str, typer.Argument(metavar="ROUND")],
+    out: Annotated[Path, typer.Option(help="The .json file to write; - prints it.")] = Path("-"),
+    record: Annotated[Path | None, typer.Option(help="Fetch the round's record too, to this .json file.")] = None,
+    market: Market = "",
+    device: File = None,
+) -> None:
+    """Write what this device kept of a round, for `pdqs verify RECORD --proof`. It tells your name in the round."""
+    from pdqs.owner.own_proof import proof_of
+    from pdqs.tables.files import write_text
+
+    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+        write_text(out, proof_of(ledger.account(), visit.device.market, round_id).text() + "\n")
+        if record is not None:
+            write_text(record, visit.client.record(round_id))
 
 
 @run.command()
@@ -275,36 +292,9 @@ def _standing(account: Account, visit: Visit, notice: NoticeSummary) -> str:
     return f"bid {_money(made.bid_micros)}" if made else ""
 
 
-def _shown(review: Review) -> str:
-    from pdqs.owner.lots import lot_in_words
-    from pdqs.owner.price import NANOS_PER_EPSILON
-
-    question, spending, overall = review.offer.question, review.spending, review.overall
-    return "\n".join(
-        (
-            f"Question   {question.text or '(no text)'}",
-            f"Answers    {_answers(question.domain)}",
-            f"You asked  {_money(review.bid_micros)} per unit of epsilon",
-            f"Payment    {_money(review.offer.payment_micros)} (your price comes to"
-            f" {_money(review.least_payment_micros)}: checked)",
-            f"Privacy    epsilon {review.epsilon:.6f} (recomputed here)",
-            *(f"           {line}" for line in textwrap.wrap(review.meaning, 90)),
-            f"Ledger     {question.attribute}: {spending.spent_nanos / NANOS_PER_EPSILON:.4f} spent,"
-            f" {review.after_nanos / NANOS_PER_EPSILON:.4f} after, cap {spending.cap_nanos / NANOS_PER_EPSILON:.4f}",
-            f"           all together: {overall.spent_nanos / NANOS_PER_EPSILON:.4f} spent, cap"
-            f" {overall.cap_nanos / NANOS_PER_EPSILON:.4f}",
-            f"Terms      {review.offer.terms_hash} (hash checked)",
-            *([f"Lot        {lot_in_words(review.offer)} (draw and bid checked)"] if review.offer.lots else []),
-        )
-    )
-
-
-def _answers(domain: DomainMessage) -> str:
-    return "yes or no" if domain.kind == "binary" else str(domain.domain())
-
-
 def _asked(domain: DomainMessage) -> object:
     """The owner's answer, asked for rather than passed as an argument, so that no shell history keeps it."""
+    from pdqs.cli.offer_words import answers_in_words
     from pdqs.owner.errors import OfferRefused
 
     hidden = sys.stdin.isatty()
@@ -315,7 +305,7 @@ def _asked(domain: DomainMessage) -> object:
     try:
         return words.get(text.lower()) if text.lower() in words else float(text)
     except ValueError:
-        raise OfferRefused(f"your answer is not one that the question allows ({_answers(domain)})") from None
+        raise OfferRefused(f"your answer is not one that the question allows ({answers_in_words(domain)})") from None
 
 
 def _decimal(text: str, what: str) -> Decimal:

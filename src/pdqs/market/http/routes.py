@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, forecasting, own_data, people, reads, round_steps
+from pdqs.market import access, forecasting, own_data, people, reads, records, round_steps
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
@@ -251,6 +251,19 @@ def cancel_round(round_id: RoundId, caller: Calling) -> Round:
 def get_answer(round_id: RoundId, caller: Calling) -> AnswerMessage:
     """What the round found (its consumer, operator)."""
     return reads.answer(caller.market, caller.user(), round_id)
+
+
+@router.get(
+    "/rounds/{round_id}/record",
+    tags=["rounds"],
+    response_class=Response,
+    responses={200: {"content": {"application/json": {}}}},
+)
+def get_record(round_id: RoundId, caller: Calling) -> Response:
+    """All that is needed to check a settled round with ``pdqs verify`` (its consumer, operator, owners who bid)."""
+    text = records.record(caller.market, caller.user(), round_id).text()
+    headers = {"Content-Disposition": f'attachment; filename="{round_id}.record.json"'}
+    return Response(text, media_type="application/json", headers=headers)
 
 
 @router.get("/notices", tags=["owners"])

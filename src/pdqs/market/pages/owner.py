@@ -61,8 +61,10 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
     """One round: bid, or look at the offer and report."""
     market = market_of(request)
     notice = reads.notice(market, session.user, round_id)
-    by_lot = json.loads(notice.terms)["terms"]["rule"] == RuleName.LOTTERY
-    return page(request, "owner/round.html", standing=_standing(market, session.user, notice), by_lot=by_lot)
+    promised = json.loads(notice.terms)
+    by_lot, recorded = promised["terms"]["rule"] == RuleName.LOTTERY, promised.get("record") == "full"
+    standing = _standing(market, session.user, notice)
+    return page(request, "owner/round.html", standing=standing, by_lot=by_lot, recorded=recorded)
 
 
 @router.get("/rounds/{round_id}/stage")

@@ -1,0 +1,132 @@
+"""The record that a market gives of a settled round: it agrees with itself, unless the market did not keep to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, update
+
+import pdqs
+from market.town import Town, found_town
+from pdqs.market import Settings, records, round_steps
+from pdqs.market.ledger import account_of
+from pdqs.market.store.schema import bids, offers, postings, reports
+from pdqs.model.errors import TermsError
+from pdqs.protocol.market_messages import Round, User
+from pdqs.protocol.problems import NotFoundError, ProblemType
+
+
+def settled(town: Town, *, silent: int = 0, **changes: Any) -> Round:
+    """A round that all were bidding in and most of those asked reported to."""
+    if not town.owners:
+        town.add_owners(30)
+    found = town.cleared_round(**changes)
+    for place, owner in enumerate(town.asked(found)[silent:]):
+        town.report(owner, found, place % 2)
+    town.clock.advance(found.plan.report_seconds)
+    return round_steps.settle_round(town.market, town.consumer, found.round_id)
+
+
+def broken(town: Town, found: Round) -> list[str]:
+    report = pdqs.verify(records.record(town.market, town.operator, found.round_id).text())
+    return [each.name for each in report.findings if each.verdict == "does not agree"]
+
+
+@pytest.mark.parametrize("silent", [0, 1])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"rule": "optimal", "estimator": "weighted"}, {"budget_micros": 2_000}],
+    ids=["lottery", "ladder", "hardly any money"],
+)
+def test_the_record_of_an_honest_round_agrees(town: Town, silent: int, changes: dict[str, Any]) -> None:
+    found = settled(town, silent=silent, **changes)
+    told = records.record(town.market, town.consumer, found.round_id)
+    assert broken(town, found) == []
+    assert told.bids_root == (found.bids_root and found.bids_root.root)
+    assert told.ledger.paid_micros == found.paid_micros
+    assert len(told.owners) == 30
+
+
+def test_nobody_is_named_in_a_record(town: Town) -> None:
+    text = records.record(town.market, town.consumer, settled(town).round_id).text()
+    assert not [user for user in [town.consumer, *town.owners] if user.user_id in text or user.name in text]
+
+
+def drop_a_bid(connection: Any, found: Round, who: User) -> None:
+    for table in (reports, offers, bids):
+        connection.execute(delete(table).where(table.c.round_id == found.round_id, table.c.owner_id == who.user_id))
+
+
+def swap_a_report(connection: Any, found: Round, who: User) -> None:
+    mine = (reports.c.round_id == found.round_id) & (reports.c.owner_id == who.user_id)
+    connection.execute(update(reports).where(mine).values(code=1 - reports.c.code))
+
+
+def favour_a_draw(connection: Any, found: Round, who: User) -> None:
+    mine = (offers.c.round_id == found.round_id) & (offers.c.owner_id == who.user_id)
+    connection.execute(update(offers).where(mine).values(draw=0))
+
+
+def pay_less(connection: Any, found: Round, who: User) -> None:
+    for account, more in ((account_of("owner", who.user_id), -1), (account_of("consumer", found.consumer_id), 1)):
+        moved = (postings.c.transaction_id == f"settlement:{found.round_id}") & (postings.c.account == account)
+        connection.execute(update(postings).where(moved).values(amount_micros=postings.c.amount_micros + more))
+
+
+@pytest.mark.parametrize(
+    ("lie", "names"),
+    [
+        (drop_a_bid, {"bids", "reports"}),
+        (swap_a_report, {"reports", "answer"}),
+        (favour_a_draw, {"draws"}),
+        (pay_less, {"payments"}),
+    ],
+)
+def test_a_market_that_did_not_keep_to_its_round_is_caught(
+    town: Town, lie: Callable[[Any, Round, User], None], names: set[str]
+) -> None:
+    town.add_owners(30)
+    found = settled(town)
+    who = town.asked(found)[0]
+    assert broken(town, found) == []
+    with town.market.store.write() as connection:
+        lie(connection, found, who)
+    assert names <= set(broken(town, found))
+
+
+def test_there_is_no_record_before_a_round_is_settled_nor_for_those_who_took_no_part(town: Town) -> None:
+    town.add_owners(30)
+    found = town.cleared_round()
+    for actor, problem in (
+        (town.operator, ProblemType.NO_RECORD),
+        (town.owners[0], ProblemType.NO_RECORD),
+        (town.add_owners(1)[0], ProblemType.NO_BID),
+    ):
+        with pytest.raises(NotFoundError) as refused:
+            records.record(town.market, actor, found.round_id)
+        assert refused.value.type == problem
+
+
+def test_an_operator_who_wants_no_records_says_so_in_the_terms_before_anyone_bids(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path}/quiet.db"
+    town = found_town(url, settings=Settings(database_url=url, records="none"))
+    found = settled(town)
+    with pytest.raises(NotFoundError, match="promise no record"):
+        records.record(town.market, town.consumer, found.round_id)
+    town.market.store.close()
+
+
+def test_what_a_round_promised_of_its_record_does_not_change_with_the_settings(town: Town) -> None:
+    found = settled(town)
+    later = dataclasses.replace(town.market, settings=Settings(records="none"))
+    told = records.record(later, town.consumer, found.round_id)
+    assert json.loads(told.terms)["record"] == "full"
+
+
+def test_a_setting_of_records_that_is_none_is_refused() -> None:
+    with pytest.raises(TermsError, match="PDQS_RECORDS"):
+        Settings(records="some")
