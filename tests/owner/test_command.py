@@ -134,3 +134,31 @@ def test_without_a_word_it_lists_its_words(run: Run) -> None:
 )
 def test_a_mistake_ends_with_one_sentence_and_code_2(words: tuple[str, ...], said: str, run: Run) -> None:
     assert said in run(*words, code=2)
+
+
+def test_an_owner_checks_the_round_that_she_took_part_in(
+    site: Site, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    round_id = opened(site)
+    _, code = site.invite("owner", "Ann")
+    run("enrol", site.address, code)
+    run("bid", round_id, "0.125")
+    assert "has seen no draw" in run("proof", round_id, code=2)
+    site.clock.skip(3601)
+    round_steps.clear_round(site.market, site.operator, round_id)
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    site.clock.skip(86_401)
+    round_steps.settle_round(site.market, site.operator, round_id)
+    mine, record = tmp_path / "mine.json", tmp_path / "record.json"
+    run("proof", round_id, "--out", str(mine), "--record", str(record))
+    main(["verify", str(record), "--proof", str(mine)])
+    assert "your report" in (shown := capsys.readouterr().out)
+    assert "everything agrees" in shown
+    forged = json.loads(record.read_text(encoding="utf-8"))
+    own = json.loads(mine.read_text(encoding="utf-8"))
+    forged["owners"] = [row for row in forged["owners"] if row["pseudonym"] != own["pseudonym"]]
+    record.write_text(json.dumps(forged), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(record), "--proof", str(mine)])
+    assert ended.value.code == 1
+    assert "your bid was dropped" in capsys.readouterr().out
