@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+import pdqs
 from pdqs.market import reads, round_steps
 from pdqs.market.access import COOKIE
 from pdqs.market.pages import plan_form
@@ -45,10 +46,10 @@ class Town:
         self.browsers.append(httpx.Client(base_url=self.site.address, timeout=30.0))
         return self.browsers[-1]
 
-    def opened(self, consumer: User, key: str) -> str:
+    def opened(self, consumer: User, key: str, plan: RoundPlan = PLAN) -> str:
         transfer = Transfer(user_id=consumer.user_id, amount_micros=50_000_000)
         round_steps.deposit(self.market, self.operator, transfer, f"{key}-{consumer.user_id}")
-        drafted = round_steps.draft_round(self.market, consumer, PLAN, key)
+        drafted = round_steps.draft_round(self.market, consumer, plan, key)
         return round_steps.open_round(self.market, consumer, drafted.round_id).round_id
 
 
@@ -381,3 +382,21 @@ def test_a_round_that_cannot_go_on_is_on_the_operators_first_page_with_the_reaso
     assert "are not those frozen when the round was opened" in found
     assert "pdqs_rounds_stuck 1" in operator[1].get("/metrics").text
     round_steps.cancel_round(town.market, town.operator, round_id)
+
+
+def test_the_pages_of_a_settled_round_lead_to_its_record(town: Town, consumer: Person, owner: Person) -> None:
+    round_id = town.opened(consumer[0], "key-of-a-record", PLAN.model_copy(update={"report_seconds": 60}))
+    terms_hash = reads.round_by_id(town.market, consumer[0], round_id).terms_hash or ""
+    for user in (owner[0], town.site.invite("owner", "Bea")[0]):
+        round_steps.place_bid(town.market, user, round_id, Bid(terms_hash=terms_hash, bid_micros=100_000))
+    link = f"/v1/rounds/{round_id}/record"
+    before = owner[1].get(f"/owner/rounds/{round_id}").text
+    assert "those who took part can see every bid" in before
+    assert link not in before
+    town.clock.skip(61)
+    round_steps.clear_round(town.market, consumer[0], round_id)
+    town.clock.skip(61)
+    round_steps.settle_round(town.market, consumer[0], round_id)
+    for who, page in ((consumer, f"/consumer/rounds/{round_id}"), (owner, f"/owner/rounds/{round_id}")):
+        assert link in who[1].get(page).text
+        assert pdqs.verify(who[1].get(link).text).agrees
