@@ -180,7 +180,7 @@ def run(arguments: argparse.Namespace) -> list[Row]:
     rows = [row for row in lines if row["seed"] == arguments.seed]
     start = time.monotonic()
     for group, part in parts(math.ceil(arguments.rounds / PART)):
-        wanted = still_wanted(group, part, rows)
+        wanted = still_wanted(group, part, rows) if group.kind in arguments.kinds else []
         if not wanted:
             continue
         if time.monotonic() - start > arguments.seconds:
@@ -200,6 +200,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", nargs="+", choices=list(QUERIES), default=list(QUERIES), help="only groups of these")
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no further cell after so long")
     arguments = parser.parse_args()
     print(write_summary(run(arguments), arguments.out))

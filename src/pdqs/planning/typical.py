@@ -118,7 +118,7 @@ def _effort(terms: Terms, *, rough: bool) -> _Effort:
     """Who is drawn makes the difference in a small lottery, what they were told to say where all can be asked."""
     if isinstance(terms.bound_rule, Asks):
         return _Effort(2, 2) if rough else _Effort(24, 2, least=3)
-    return _Effort(1, 4) if rough else _Effort(16, 4)
+    return _Effort(1, 4) if rough else _Effort(8, 6)
 
 
 def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, *, rough: bool) -> list[Width]:
