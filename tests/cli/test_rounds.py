@@ -34,7 +34,8 @@ def test_clear_writes_the_offers_that_python_makes(pdqs_command: Pdqs, market: P
     assert done.code == 0
     assert "wrote offers.csv" in done.out
     written = columns_of(Path("offers.csv"))
-    offers = pdqs.clear([float(b) for b in columns_of(market)["bid"]], terms_of(12.0))
+    read = columns_of(market)
+    offers = pdqs.clear([float(b) for b in read["bid"]], terms_of(12.0), owners=read["owner"])
     assert list(written) == ["owner", "bid", "q", "epsilon", "payment", "chance", "draw"]
     assert written["owner"] == columns_of(market)["owner"]
     assert [float(q) for q in written["q"]] == offers.q.tolist()
@@ -103,10 +104,11 @@ def test_trade_writes_reports_and_what_was_paid(pdqs_command: Pdqs, market: Path
     assert Path("round.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_answer_after_clear_is_the_answer_of_the_trade(pdqs_command: Pdqs, market: Path) -> None:
+def test_a_trades_offers_and_reports_give_its_answer_again(pdqs_command: Pdqs, market: Path) -> None:
     whole = pdqs_command("trade", *SOUND, market, "--budget", 12, "--seed", 5, "--out", "round.csv", "--json").data
-    pdqs_command("clear", *SOUND, market, "--budget", 12, "--out", "offers.csv")
     done = columns_of(Path("round.csv"))
+    offers = ("owner", "bid", "q", "epsilon", "payment", "chance", "draw")
+    files.write_table(Path("offers.csv"), {name: done[name] for name in offers})
     backwards = {"owner": done["owner"][::-1], "report": done["report"][::-1]}
     files.write_table(Path("reports.csv"), backwards)
     data = pdqs_command("answer", *SOUND, "offers.csv", "reports.csv", "--json", "--out", "due.csv").data
@@ -191,12 +193,12 @@ def test_a_rule_takes_its_figures(pdqs_command: Pdqs, market: Path) -> None:
 
 
 def test_a_prior_may_be_a_file_of_past_bids(pdqs_command: Pdqs, market: Path) -> None:
-    plain = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json").data
+    plain = pdqs_command("clear", *SOUND, market, "--budget", 12, "--seed", 5, "--json").data
     for prior in ("normal:0.2:0.1", str(market)):
         data = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--prior", prior).data
         assert data["terms"]["prior"] != plain["terms"]["prior"]
         assert data["spent_micros"] <= 12_000_000
-    same = pdqs_command("clear", *SOUND, market, "--budget", 12, "--json", "--prior", "uniform").data
+    same = pdqs_command("clear", *SOUND, market, "--budget", 12, "--seed", 5, "--json", "--prior", "uniform").data
     assert same["offers"] == plain["offers"]
 
 
@@ -212,7 +214,8 @@ def test_ties_are_an_ordinary_case(pdqs_command: Pdqs) -> None:
     rows = [f"o{i},0.25,{i % 2}" for i in range(40)]
     Path("ties.csv").write_text("\n".join(["owner,bid,value", *rows]), encoding="utf-8")
     data = pdqs_command("trade", *SOUND, "ties.csv", "--budget", 10, "--seed", 1, "--json").data
-    assert len({row["q"] for row in data["trades"]}) == 1
+    assert len({row["q"] for row in data["trades"] if row["q"]}) <= 2  # a rung, and the one above it by lot
+    assert data["bought"] > 0
     assert data["within_budget"] is True
 
 

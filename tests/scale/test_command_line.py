@@ -64,7 +64,7 @@ def test_clear_then_answer_is_the_flow_in_memory(capsys: pytest.CaptureFixture[s
     assert "wrote offers" in shown.out
     assert "pricing: 300 of 300 rows" in shown.err
     terms = terms_for(300)
-    offers = pdqs.clear(np.asarray(table["bid"]), terms)
+    offers = pdqs.clear(np.asarray(table["bid"]), terms, owners=table["owner"].to_pylist())
     drawn = pdqs.randomise(np.asarray(table["value"]), offers, np.random.default_rng(2))
     reports = drawn.only(np.arange(300) % 5 > 0)
     reported = [None if np.isnan(value) else int(value) for value in reports.values]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -174,7 +175,7 @@ def plan_data(plan: Plan, curve: PlanCurve, changes: PlanChanges, alpha: float |
     return {
         **plan.to_dict(),
         "alpha": stated,
-        "delta": plan.delta(stated),
+        "delta": plan.delta(stated) if math.isfinite(stated) else None,
         "curve": [{"budget": b, "half_width": w} for b, w in zip(curve.budgets, curve.half_widths, strict=True)],
         "changes": [{"terms": each.name, "half_width": width} for each, width in changes.found],
     }
