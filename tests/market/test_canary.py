@@ -108,6 +108,7 @@ def _reported(town: Town, client: OwnerClient, tmp_path: Path, value: int) -> No
     town.clock.advance(60)
     round_steps.settle_round(town.market, town.consumer, found.round_id)
     assert reads.report(town.market, town.owners[0], found.round_id).code == 7
+    assert '"reports_root"' in client.record(found.round_id)  # so that the record is among what was said
     device.ledger.close()
 
 
