@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pdqs
 from pdqs.model.errors import InputError, TermsError
 from pdqs.model.money import budget_micros, exact_money, money_text, parse_money, payment_micros, units
 
@@ -59,39 +54,3 @@ def test_text_with_fewer_decimals_is_off_by_half_of_its_last_digit_at_most(micro
 def test_what_is_no_amount_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(InputError, match="price: "):
         parse_money(text, "price")
-
-
-AMOUNTS = [
-    "0",
-    "1,500.25",
-    " .5 ",
-    "7.",
-    "0.000001",
-    "999999999.999999",
-    "1.5000000",
-    "1.1234567",
-    ".",
-    "1e3",
-    "-2",
-    "",
-]
-
-
-def test_the_browser_reads_and_writes_amounts_as_python_does() -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
-    module = Path(pdqs.__file__).parent / "owner" / "browser" / "money.mjs"
-    sums = [0, 1, -1_234_000_001, 1_500_000, 10**12]
-    read = f"{json.dumps(AMOUNTS)}.map(t => m.micros(t))"
-    script = f"import * as m from {json.dumps(module.as_uri())};"
-    script += f"console.log(JSON.stringify([{read}, {json.dumps(sums)}.map(m.money)]))"
-    run = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60)
-    found_there, written = json.loads(run.stdout)
-    assert written == [exact_money(amount) for amount in sums]
-    for text, found in zip(AMOUNTS, found_there, strict=True):
-        if found is None:
-            with pytest.raises(InputError):
-                parse_money(text)
-        else:
-            assert parse_money(text) == found

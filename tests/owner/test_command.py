@@ -128,7 +128,8 @@ def test_without_a_word_it_lists_its_words(run: Run) -> None:
     ("words", "said"),
     [
         (("list",), "say which market"),
-        (("privacy", "--cap", "income=lots"), "'lots' is not a number"),
+        (("privacy", "--cap", "income=lots"), '"lots" is not a number'),
+        (("privacy", "--cap", "income=1,5"), '"1,5" could mean 1.5 or 15'),
         (("enrol", "http://127.0.0.1:9", "c" * 30), "cannot be reached"),
     ],
 )

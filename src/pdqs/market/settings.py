@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from pdqs.model.errors import TermsError
+from pdqs.model.money import Currency
+from pdqs.model.spelling import OTHER
 
 PREFIX = "PDQS_"
+_MAY_BE_ZERO = ("currency_decimals",)
 
 
 @final
@@ -27,6 +30,8 @@ class Settings:
     people type when a proxy stands in front (``https://market.example``); ``trusted_proxies`` are the addresses,
     separated by spaces, of proxies whose word on who is calling is taken: nobody's unless set. ``records`` says what is
     told of a settled round for anyone to check: ``full``, or ``none``; the terms of a round say which when it opens.
+    ``currency`` is the code of the market's money (``EUR``) and ``currency_symbol`` its sign, both as people may type
+    them; it is paid in ``currency_decimals``, and written with ``decimal_mark`` (a point or a comma) before them.
     """
 
     database_url: str = "sqlite:///pdqs-market.db"
@@ -48,10 +53,28 @@ class Settings:
     public_url: str = ""
     trusted_proxies: str = ""
     records: str = "full"
+    currency: str = ""
+    currency_symbol: str = ""
+    currency_decimals: int = 2
+    decimal_mark: str = "."
 
     def __post_init__(self) -> None:
         if self.records not in ("full", "none"):
             raise TermsError(f"{PREFIX}RECORDS: {self.records!r} must be full or none")
+        _ = self.money  # a currency that cannot be written is refused before anything is served
+
+    @property
+    def money(self) -> Currency:
+        """The money of this market, and how it is written."""
+        marks = {str(mark): mark for mark in OTHER}
+        if self.decimal_mark not in marks:
+            raise TermsError(f"{PREFIX}DECIMAL_MARK: {self.decimal_mark!r} must be '.' or ','")
+        return Currency(
+            code=self.currency,
+            symbol=self.currency_symbol,
+            decimals=self.currency_decimals,
+            mark=marks[self.decimal_mark],
+        )
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -73,6 +96,6 @@ def _parsed(name: str, text: str, kind: type) -> object:
         value = kind(text)
     except ValueError:
         raise TermsError(f"{PREFIX}{name.upper()}: {text!r} is not a number") from None
-    if kind is not str and not 0 < value < float("inf"):
+    if kind is not str and name not in _MAY_BE_ZERO and not 0 < value < float("inf"):
         raise TermsError(f"{PREFIX}{name.upper()}: {text!r} must be above 0")
     return value

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import InputError, TermsError
+from pdqs.model.spelling import OTHER, Mark, plain_decimal
 
 MICROS_PER_UNIT = 1_000_000
 
@@ -68,7 +71,7 @@ def units(micros: Integers) -> Floats:
     return amounts
 
 
-def money_text(micros: int, decimals: int, separator: str = ",") -> str:
+def money_text(micros: int, decimals: int, separator: str = ",", mark: str = ".") -> str:
     """Micro-units as text with so many decimals (0 to 6), rounded to nearest, halves away from zero.
 
     Whole numbers all the way: a float would lose digits beyond 2^53. The browser's twin is ``owner/browser/money.mjs``.
@@ -80,7 +83,7 @@ def money_text(micros: int, decimals: int, separator: str = ",") -> str:
     whole, part = divmod((abs(micros) + step // 2) // step, 10**decimals)
     sign = "-" if micros < 0 and (whole or part) else ""
     grouped = f"{whole:,}".replace(",", separator)
-    return f"{sign}{grouped}.{part:0{decimals}d}" if decimals else f"{sign}{grouped}"
+    return f"{sign}{grouped}{mark}{part:0{decimals}d}" if decimals else f"{sign}{grouped}"
 
 
 def exact_money(micros: int) -> str:
@@ -98,7 +101,7 @@ def decimals_of(micros: int) -> int:
     >>> decimals_of(1_500_000), decimals_of(1_234_000)
     (2, 3)
     """
-    return max(2, len(f"{abs(micros) % MICROS_PER_UNIT:06d}".rstrip("0")))
+    return max(2, _needed(micros))
 
 
 def short_money(micros: int) -> str:
@@ -110,24 +113,105 @@ def short_money(micros: int) -> str:
     return exact_money(micros) if abs(micros) < MICROS_PER_UNIT // 100 else money_text(micros, 2)
 
 
-_AMOUNT = re.compile(r"([0-9]{0,9})(?:\.([0-9]*))?")
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Currency:
+    """The money of a market: its code and symbol (either may be empty), its decimals, and the sign before them.
+
+    >>> euro = Currency(code="EUR", symbol="\u20ac", mark=",")
+    >>> euro.shown(1_234_567_890), euro.exact(4_000_001), euro.read("1 234,50 EUR")
+    ('1.234,57 EUR', '4,000001 EUR', 1234500000)
+    """
+
+    code: str = ""
+    symbol: str = ""
+    decimals: int = 2
+    mark: Mark = "."
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z]{0,8}", self.code):
+            raise TermsError(f"currency: {self.code!r} is not a code such as EUR")
+        if len(self.symbol) > 4 or any(letter in ".,-<>&\"'" or letter.isdigit() for letter in self.symbol):
+            raise TermsError(f"currency symbol: {self.symbol!r} is not a sign such as $")
+        if not 0 <= self.decimals <= 6 or self.mark not in OTHER:
+            raise TermsError("currency: decimals go from 0 to 6, and come after '.' or ','")
+
+    @property
+    def step(self) -> int:
+        """The least amount that can be paid by hand, in micro-units."""
+        return int(10 ** (6 - self.decimals))
+
+    def bare(self, micros: int, decimals: int) -> str:
+        """An amount alone, as this market writes numbers."""
+        return money_text(micros, decimals, OTHER[self.mark], self.mark)
+
+    def exact(self, micros: int) -> str:
+        """An amount to the last micro-unit, with the currency."""
+        return self._named(self.bare(micros, max(self.decimals, _needed(micros))))
+
+    def shown(self, micros: int) -> str:
+        """An amount as people write it, to the nearest; exactly, when it is smaller than can be paid."""
+        small = 0 < abs(micros) < self.step
+        return self.exact(micros) if small else self._named(self.bare(micros, self.decimals))
+
+    def owed(self, micros: int) -> str:
+        """The same for what somebody is to have: never more than is there."""
+        return self.shown(micros if abs(micros) < self.step else self.payable(micros))
+
+    def payable(self, micros: int) -> int:
+        """What of an amount can be paid by hand; the rest stays owed.
+
+        >>> Currency().payable(4_009_999)
+        4000000
+        """
+        return micros // self.step * self.step
+
+    def read(self, text: str, what: str = "amount") -> int:
+        """Whole micro-units of an amount as people write it."""
+        return parse_money(text, what, self)
+
+    def _named(self, amount: str) -> str:
+        return f"{amount} {self.code}" if self.code else amount + (f" {self.symbol}" if self.symbol else "")
 
 
-def parse_money(text: str, what: str = "amount") -> int:
-    """Whole micro-units of a decimal amount as people write it, commas between thousands allowed.
+PLAIN = Currency()
+"""Money without a name: what there is unless a market says otherwise."""
+
+_MOST_DIGITS = 9
+
+
+def parse_money(text: str, what: str = "amount", currency: Currency = PLAIN) -> int:
+    """Whole micro-units of a decimal amount as people write it, in the spelling of :mod:`pdqs.model.spelling`.
+
+    The currency's own code or symbol may stand before or after it.
 
     >>> parse_money("1,500.25"), parse_money(" .5 ")
     (1500250000, 500000)
     >>> parse_money("0.0000001", "price")
     Traceback (most recent call last):
     ...
-    pdqs.model.errors.InputError: price: '0.0000001' has more than six decimals
+    pdqs.model.errors.InputError: price: "0.0000001" has more than six decimals
     """
-    plain = text.strip().replace(",", "")
-    found = _AMOUNT.fullmatch(plain)
-    if found is None or not any(map(str.isdigit, plain)):
-        raise InputError(f"{what}: {text!r} is not an amount of money, such as 12.50")
-    decimals = (found[2] or "").rstrip("0")
-    if len(decimals) > 6:
-        raise InputError(f"{what}: {text!r} has more than six decimals")
-    return int(found[1] or 0) * MICROS_PER_UNIT + int(decimals.ljust(6, "0"))
+    given = text.strip()
+    whole, decimals = plain_decimal(_alone(given, currency), what, currency.mark, whole=not currency.decimals).split(
+        "."
+    )
+    if len(decimals.rstrip("0")) > 6:
+        raise InputError(f'{what}: "{given[:40]}" has more than six decimals')
+    if len(whole.lstrip("0")) > _MOST_DIGITS:
+        raise InputError(f'{what}: "{given[:40]}" is too large: amounts stay below 1 000 000 000')
+    return int(whole) * MICROS_PER_UNIT + int(decimals.rstrip("0").ljust(6, "0"))
+
+
+def _alone(given: str, currency: Currency) -> str:
+    """The amount without the currency's own name."""
+    for name in filter(None, (currency.code, currency.symbol)):
+        if given.upper().startswith(name.upper()):
+            return given[len(name) :].strip()
+        if given.upper().endswith(name.upper()):
+            return given[: -len(name)].strip()
+    return given
+
+
+def _needed(micros: int) -> int:
+    return len(f"{abs(micros) % MICROS_PER_UNIT:06d}".rstrip("0"))

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -309,13 +309,11 @@ def _asked(domain: DomainMessage) -> object:
 
 
 def _decimal(text: str, what: str) -> Decimal:
+    from pdqs.model.spelling import plain_decimal
     from pdqs.owner.errors import DeviceError
 
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not (amount.is_finite() and 0 <= amount <= 10**6):
+    amount = Decimal(plain_decimal(text, what))
+    if amount > 10**6:
         raise DeviceError(f"{what}: {text!r} is not a number between 0 and 1,000,000")
     return amount
 

@@ -44,21 +44,21 @@ def home(request: Request, session: ConsumerSession, after: After = None) -> Res
 def plan(request: Request, session: ConsumerSession) -> Response:
     """The form, with a picture of what the plan buys."""
     asked = bool(request.query_params)
-    form = plan_form.read(request.query_params)
+    form = plan_form.read(request.query_params, market_of(request).settings.money)
     return _plan_page(request, session.user, form, faults=form.faults if asked else {})
 
 
 @router.get("/plan/preview")
 def preview(request: Request, session: ConsumerSession) -> Response:
     """The picture alone, for the form to show as it is filled in."""
-    form = plan_form.read(request.query_params)
+    form = plan_form.read(request.query_params, market_of(request).settings.money)
     return page(request, "consumer/preview.html", form=form, **_forecast(market_of(request), session.user, form))
 
 
 @router.post("/rounds")
 def draft(request: Request, session: ConsumerSession, form: Form) -> Response:
     """Keep a plan as a draft."""
-    filled = plan_form.read(form)
+    filled = plan_form.read(form, market_of(request).settings.money)
     faults = {**filled.faults, **plan_form.missing(filled)}
     if faults or filled.plan is None:
         return _plan_page(request, session.user, filled, faults=faults, status=422)

@@ -13,8 +13,8 @@ from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
 from pdqs.model.errors import InputError
-from pdqs.model.money import parse_money
-from pdqs.protocol.market_messages import Invitation, NewUser, Transfer, User
+from pdqs.model.money import Currency
+from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Invitation, NewUser, Transfer, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
 
 router = APIRouter(prefix="/operator", route_class=PageRoute)
@@ -67,7 +67,7 @@ def move_money(request: Request, move: str, session: OperatorSession, form: Form
         raise NotFoundError(ProblemType.NO_MOVE, "money moves by deposit or payout")
     market = market_of(request)
     try:
-        transfer = _transfer(str(form.get("user_id", "")), str(form.get("amount", "")))
+        transfer = _transfer(market.settings.money, str(form.get("user_id", "")), str(form.get("amount", "")))
         MOVES[move](market, session.user, transfer, key_of(form))
     except MarketError as refused:
         values = _ledger(market, session.user)
@@ -138,9 +138,15 @@ def _people_page(
     return page(request, "operator/people.html", status=status, **values)
 
 
-def _transfer(user_id: str, amount: str) -> Transfer:
+def _transfer(money: Currency, user_id: str, amount: str) -> Transfer:
     try:
-        return Transfer(user_id=user_id, amount_micros=parse_money(amount))
-    except (InputError, ValidationError):
-        detail = "choose someone, and give an amount above 0 with at most six decimals"
+        micros = money.read(amount)
+        if micros == 0:
+            raise InputError("amount: give an amount above 0")
+        return Transfer(user_id=user_id, amount_micros=micros)
+    except InputError as doubt:
+        raise UnprocessableError(ProblemType.BAD_AMOUNT, str(doubt)) from None
+    except ValidationError:
+        most = money.shown(MOST_BUDGET_MICROS)
+        detail = f"choose someone, and give an amount of at most {most}"
         raise UnprocessableError(ProblemType.BAD_AMOUNT, detail) from None

@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from pdqs.market.round_terms import terms_of
 from pdqs.model.errors import InputError, PdqsError
-from pdqs.model.money import parse_money
+from pdqs.model.money import PLAIN, Currency
 from pdqs.model.names import EstimatorName, QueryKind, RuleName
-from pdqs.protocol.market_messages import RoundPlan
+from pdqs.model.spelling import plain_decimal
+from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, RoundPlan
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
 
@@ -57,11 +58,14 @@ class PlanForm:
     faults: dict[str, str] = field(default_factory=dict)
 
 
-def read(given: Mapping[str, object]) -> PlanForm:
+def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
     """Check a form field by field. Nothing is guessed: a field that cannot be read is named."""
-    fields = {name: str(given.get(name, default)).strip()[:4000] for name, default in DEFAULTS.items()}
+    fields = {
+        name: str(given.get(name, default.replace(".", currency.mark))).strip()[:4000]
+        for name, default in DEFAULTS.items()
+    }
     faults: dict[str, str] = {}
-    reader = _Reader(fields, faults)
+    reader = _Reader(fields, faults, currency)
     owners = reader.whole("owners", least=2, most=10_000_000)
     message = {
         "query": _query(reader),
@@ -128,7 +132,8 @@ def _named(fault: ValidationError) -> dict[str, str]:
     return found
 
 
-_NUMBER = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+_BELOW = ("-", "\u2212")
+_SIGNED = re.compile(r"([+\u2212-]?)(.*?)([eE][+-]?[0-9]{1,3})?", re.DOTALL)
 
 
 @final
@@ -138,15 +143,25 @@ class _Reader:
 
     fields: dict[str, str]
     faults: dict[str, str]
+    currency: Currency
 
     def number(self, name: str, *, least: float = -1e12, most: float = 1e12) -> float:
-        text = self.fields[name].replace(",", "")
-        value = float(text) if _NUMBER.fullmatch(text) else float("nan")
+        try:
+            value = self._signed(self.fields[name][:90])
+        except InputError as doubt:
+            self.faults[name] = _sentence(doubt)
+            return max(least, 1.0)
         if not least <= value <= most:
             bounds = f" from {least:,.6g} to {most:,.0f}" if most < 1e12 else ""
             self.faults[name] = f"Give a number{bounds}."
             return max(least, 1.0)
         return value
+
+    def _signed(self, text: str) -> float:
+        found = _SIGNED.fullmatch(text)
+        assert found is not None  # any text matches
+        digits = plain_decimal(found[2], "number", self.currency.mark)
+        return float(f"{'-' if found[1] in _BELOW else ''}{digits}{found[3] or ''}")
 
     def whole(self, name: str, *, least: int, most: int) -> int:
         value = self.number(name, least=least, most=most)
@@ -156,17 +171,16 @@ class _Reader:
 
     def micros(self, name: str, *, least: int = 0) -> int:
         """An amount up to a million; where it is none, the fault is noted and a harmless amount stands in."""
-        self.number(name, least=0.0, most=1e6)
-        if name in self.faults:
-            return max(least, 1)
         try:
-            found = parse_money(self.fields[name])
-        except InputError:
-            self.faults[name] = "Amounts have at most six decimals."
+            found = self.currency.read(self.fields[name])
+        except InputError as doubt:
+            self.faults[name] = _sentence(doubt)
             return max(least, 1)
-        if found < least:
-            self.faults[name] = "Give an amount above 0."
-        return max(found, least)
+        if not least <= found <= MOST_BUDGET_MICROS:
+            self.faults[name] = (
+                f"Give an amount {'above 0 and ' if least else ''}up to {self.currency.shown(MOST_BUDGET_MICROS)}."
+            )
+        return min(max(found, least), MOST_BUDGET_MICROS)
 
     def seconds(self, name: str) -> int:
         unit = SECONDS.get(self.fields[f"{name}_unit"], 0)
@@ -175,3 +189,9 @@ class _Reader:
         if not 1 <= seconds <= 31_536_000:
             self.faults.setdefault(f"{name}_time", "Give a time between one second and a year.")
         return min(max(seconds, 1), 31_536_000)
+
+
+def _sentence(doubt: InputError) -> str:
+    """A reader's doubt as it stands beside the field, whose name is there already."""
+    words = str(doubt).partition(": ")[2]
+    return f"{words[:1].upper()}{words[1:]}."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import json
 import math
 import secrets
 from collections.abc import Mapping, Sequence
@@ -40,10 +42,12 @@ Filled = dict[str, Any]
 
 def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """A page. ``session`` is filled in by the guard; a page without one is for anybody."""
+    market = market_of(request)
     known: Mapping[str, object] = {
         "session": getattr(request.state, "session", None),
         "path": request.url.path,
-        "now_ms": market_of(request).clock(),
+        "now_ms": market.clock(),
+        "told_currency": json.dumps(dataclasses.asdict(market.settings.money)),
         "fresh_key": secrets.token_urlsafe(18),
     }
     html = _environment().get_template(template).render({**known, **values})

@@ -4,7 +4,7 @@
 import { facts, OVERALL } from "./account.mjs";
 import { Device } from "./device.mjs";
 import { lotInWords } from "./lots.mjs";
-import { micros, money } from "./money.mjs";
+import { amount, money } from "./money.mjs";
 import { sureness } from "./price.mjs";
 import { openStore } from "./store.mjs";
 import { asker, Visit } from "./visit.mjs";
@@ -94,7 +94,9 @@ function presentBidding(visit, notice) {
     element("label", {}, `Your price per unit of epsilon (${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}) `, price),
     element("button", { textContent: "Bid" }));
   onSubmit(form, async () => {
-    await visit.bid(notice.round_id, micros(price.value) ?? NaN);
+    const { micros, fault } = amount(price.value);
+    if (fault) throw new Error(`Your price: ${fault}.`);
+    await visit.bid(notice.round_id, micros);
     at("said").textContent = "Your bid stands.";
     await presentRound(visit, notice.round_id);
   });

@@ -1,18 +1,62 @@
-// Micro-units and text: the twin of pdqs/money.py, and the only place in the browser where one becomes the other.
+// Micro-units and text: the twin of pdqs/model/money.py, and the only place in the browser where one becomes the other.
 
-/** Micro-units to the last one: at least two decimals, no idle zeros after them. */
+import { number as anyNumber, plainDecimal } from "./spelling.mjs";
+
+let currency = { code: "", symbol: "", decimals: 2, mark: "." };
+
+/** The money of this market, said once by the page before anything is shown. */
+export function useCurrency(told) {
+  currency = { ...currency, ...told };
+}
+
+function text(micros, decimals) {
+  const step = 10 ** (6 - decimals);
+  const count = Math.floor((Math.abs(micros) + Math.floor(step / 2)) / step);
+  const [whole, part] = [Math.floor(count / 10 ** decimals), count % 10 ** decimals];
+  const between = currency.mark === "." ? "," : ".";
+  const grouped = String(whole).replace(/\B(?=(\d{3})+$)/g, between);
+  const bare = decimals ? `${grouped}${currency.mark}${String(part).padStart(decimals, "0")}` : grouped;
+  const name = currency.code || currency.symbol;
+  return `${micros < 0 && count ? "-" : ""}${bare}${name ? ` ${name}` : ""}`;
+}
+
+/** Micro-units to the last one, with no idle zeros after the currency's decimals. */
 export function money(micros) {
-  const [whole, part] = (Math.abs(micros) / 1e6).toFixed(6).split(".");
-  const decimals = part.replace(/0+$/, "").padEnd(2, "0");
-  return `${micros < 0 ? "-" : ""}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${decimals}`;
+  const needed = String(Math.abs(micros) % 1e6).padStart(6, "0").replace(/0+$/, "").length;
+  return text(micros, Math.max(currency.decimals, needed));
 }
 
-/** Micro-units to the hundredth, rounded down: what is promised is never shown as more. */
-export const hundredths = (micros) => (Math.floor(micros / 1e4) / 100).toFixed(2);
-
-/** A decimal amount of money as whole micro-units, exactly; null when it is none. */
-export function micros(text) {
-  const plain = text.trim().replaceAll(",", "");
-  const found = /[0-9]/.test(plain) ? /^([0-9]{0,9})(?:\.([0-9]{0,6}?)0*)?$/.exec(plain) : null;
-  return found ? Number(found[1]) * 1e6 + Number((found[2] ?? "").padEnd(6, "0")) : null;
+/** Micro-units as people write them, rounded down: what is promised is never shown as more. */
+export function owed(micros) {
+  const step = 10 ** (6 - currency.decimals);
+  return micros > 0 && micros < step ? money(micros) : text(Math.floor(micros / step) * step, currency.decimals);
 }
+
+function alone(given) {
+  const upper = given.toUpperCase();
+  for (const name of [currency.code, currency.symbol].filter(Boolean)) {
+    if (upper.startsWith(name.toUpperCase())) return given.slice(name.length).trim();
+    if (upper.endsWith(name.toUpperCase())) return given.slice(0, -name.length).trim();
+  }
+  return given;
+}
+
+/** An amount of money as people write it: { micros }, exactly, or { fault }, a sentence on what to write instead. */
+export function amount(given) {
+  const { digits, fault } = plainDecimal(alone(given.trim()), currency.mark, !currency.decimals);
+  if (fault) return { fault };
+  const [whole, decimals] = [digits.split(".")[0].replace(/^0+/, ""), digits.split(".")[1].replace(/0+$/, "")];
+  const said = `"${[...given.trim()].slice(0, 40).join("")}"`;
+  if (decimals.length > 6) return { fault: `${said} has more than six decimals` };
+  if (whole.length > 9) return { fault: `${said} is too large: amounts stay below 1 000 000 000` };
+  return { micros: Number(whole) * 1e6 + Number(decimals.padEnd(6, "0")) };
+}
+
+/** The same, null when it is none. */
+export const micros = (given) => amount(given).micros ?? null;
+
+/** A number as this market writes it, to be typed again. */
+export const numberText = (value) => String(value).replace(".", currency.mark);
+
+/** A number in this market's spelling, or null. */
+export const number = (given) => anyNumber(given, currency.mark);

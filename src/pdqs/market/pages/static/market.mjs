@@ -4,9 +4,12 @@ import { Device } from "/device/device.mjs";
 import { openStore } from "/device/store.mjs";
 import { asker, Visit } from "/device/visit.mjs";
 
-export { micros, money } from "/device/money.mjs";
+import { useCurrency } from "/device/money.mjs";
+
+export { amount, money, number, numberText, owed } from "/device/money.mjs";
 
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
+useCurrency(JSON.parse(meta("currency") || "{}"));
 
 /** This browser's device at this market, for the user who is signed in. */
 export async function visiting() {

@@ -2,9 +2,8 @@
 
 import { facts } from "/device/account.mjs";
 import { chanceInWords } from "/device/lots.mjs";
-import { hundredths } from "/device/money.mjs";
 import { sureness } from "/device/price.mjs";
-import { calm, epsilonText, micros, money, trouble, visiting } from "./market.mjs";
+import { amount, calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
 
 const page = document.getElementById("device");
 const { round, stage } = page.dataset;
@@ -30,10 +29,11 @@ async function bidding(visit) {
   const earlier = await visit.device.bidFor(round);
   if (earlier) price.value = money(earlier.bid_micros);
   const explain = () => {
-    const amount = micros(price.value);
+    const { micros, fault: doubt } = amount(price.value);
     const most = Number(price.dataset.epsilon);
     document.getElementById("price-means").textContent =
-      amount === null ? "" : `If you are asked for the most (epsilon ${most}), you are paid at least ${money(Math.ceil(amount * most))}.`;
+      doubt ? "" : `If you are asked for the most (epsilon ${most}), you are paid at least ${owed(Math.ceil(micros * most))}.`;
+    form.querySelector("[data-ready]").textContent = doubt ? "Bid" : `Bid ${money(micros)}`;
   };
   price.addEventListener("input", explain);
   explain();
@@ -41,13 +41,14 @@ async function bidding(visit) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     calm();
-    const amount = micros(price.value);
-    const wrong = amount === null || amount < notice.bid_low_micros || amount > notice.bid_high_micros;
-    fault("price-fault", wrong ? `Give a price from ${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}.` : "");
+    const { micros, fault: doubt } = amount(price.value);
+    const wrong = Boolean(doubt) || micros < notice.bid_low_micros || micros > notice.bid_high_micros;
+    const range = `Give a price from ${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}.`;
+    fault("price-fault", wrong ? (doubt ? `${doubt[0].toUpperCase()}${doubt.slice(1)}. ${range}` : range) : "");
     price.setAttribute("aria-invalid", String(wrong));
     if (wrong) { price.focus(); return; }
     try {
-      await visit.bid(round, amount);
+      await visit.bid(round, micros);
       location.reload();
     } catch (refusal) {
       trouble(refusal);
@@ -64,7 +65,9 @@ function answerCode() {
   }
   if (field.value.trim() === "") return null;
   if (field.tagName === "SELECT") return Number(field.value);
-  const place = (Number(field.value.trim().replace(",", ".")) - Number(field.dataset.start)) / Number(field.dataset.step);
+  const given = number(field.value);
+  if (given === null) return null;
+  const place = (given - Number(field.dataset.start)) / Number(field.dataset.step);
   const code = Math.round(place);
   return Math.abs(place - code) <= 1e-6 && code >= 0 && code < Number(field.dataset.size) ? code : null;
 }
@@ -114,7 +117,7 @@ async function reviewed(visit) {
 function present(review) {
   const { offer, overall, spending } = review;
   const chance = (100 * offer.q_numerator) / 2 ** 32;
-  show("payment", hundredths(offer.payment_micros));
+  show("payment", owed(offer.payment_micros));
   show("exact", money(offer.payment_micros));
   show("epsilon", review.epsilon.toFixed(4));
   show("least", money(review.leastPaymentMicros));

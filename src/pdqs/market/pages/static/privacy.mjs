@@ -1,7 +1,7 @@
 // The device's own account, shown: what was spent, what the caps are, and every byte that left.
 
 import { facts, OVERALL } from "/device/account.mjs";
-import { calm, epsilonText, money, trouble, visiting } from "./market.mjs";
+import { calm, epsilonText, money, number, numberText, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);
 
@@ -18,7 +18,7 @@ async function spendingCard(device, attribute) {
   meter.value = spentNanos;
   meter.setAttribute("aria-label", `Epsilon spent on ${name}: ${epsilonText(spentNanos)} of ${epsilonText(capNanos)}`);
   const field = slot(card, "new-cap");
-  field.value = String(capNanos / 1e9);
+  field.value = numberText(capNanos / 1e9);
   card.querySelector("form").addEventListener("submit", (event) => setCap(event, device, attribute, field));
   return card;
 }
@@ -26,10 +26,10 @@ async function spendingCard(device, attribute) {
 async function setCap(event, device, attribute, field) {
   event.preventDefault();
   calm();
-  const cap = Number(field.value.trim().replace(",", "."));
-  const good = field.value.trim() !== "" && cap >= 0 && cap <= 1000 && /^([a-z][a-z0-9_.-]{0,59})?$/.test(attribute);
+  const cap = number(field.value);
+  const good = cap !== null && cap >= 0 && cap <= 1000 && /^([a-z][a-z0-9_.-]{0,59})?$/.test(attribute);
   field.setAttribute("aria-invalid", String(!good));
-  if (!good) { trouble(new Error("A cap is a number from 0 to 1000, for a fact named in small letters.")); return; }
+  if (!good) { trouble(new Error(`A cap is a number from 0 to 1000, such as ${numberText(1.5)}, for a fact named in small letters.`)); return; }
   await device.setCap(attribute, Math.floor(cap * 1e9));
   document.getElementById("said").textContent = `The cap for ${attribute || "everything together"} is ${cap}.`;
   await present(device);
