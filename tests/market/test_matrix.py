@@ -107,6 +107,8 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("POST", "/v1/users/{spare}/enable", None, (403, 403, 403, 403, 200)),
     ("POST", "/v1/deposits", TRANSFER, (403, 403, 403, 403, 409)),
     ("POST", "/v1/payouts", TRANSFER, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/transfers", None, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/transfers/deposit:t_0/reversal", None, (403, 403, 403, 403, 404)),
     ("GET", "/v1/payables", None, (403, 403, 403, 403, 200)),
     ("GET", "/v1/payables.csv", None, (403, 403, 403, 403, 200)),
     ("GET", "/v1/trial-balance", None, (403, 403, 403, 403, 200)),

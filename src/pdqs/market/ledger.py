@@ -18,11 +18,10 @@ from pdqs.market.store.schema import accounts, postings, transactions
 from pdqs.market.store.sql import insert_many, insert_missing, insert_new
 from pdqs.model.errors import ensure
 from pdqs.model.money import exact_money
-from pdqs.protocol.market_messages import AccountBalance, TrialBalance
+from pdqs.protocol.market_messages import AccountBalance, EntryKind, TrialBalance
 from pdqs.protocol.problems import ConflictError, ProblemType
 
 WORLD = "world"
-Kind = Literal["deposit", "escrow", "settlement", "return", "payout"]
 AccountKind = Literal["world", "consumer", "owner", "escrow"]
 ACCOUNT_KINDS: tuple[AccountKind, ...] = ("world", "consumer", "owner", "escrow")
 
@@ -33,7 +32,7 @@ class Entry:
     """A transaction to be: amounts to add to accounts, summing to zero."""
 
     transaction_id: str
-    kind: Kind
+    kind: EntryKind
     at_ms: int
     amounts: Mapping[str, int]
     round_id: str | None = None

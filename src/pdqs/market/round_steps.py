@@ -25,13 +25,14 @@ from pdqs.market.retention import with_retention
 from pdqs.market.round_terms import Line, frozen, numerators_of, outcome_of, receipt_key_of, terms_of
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.market.store.sql import Found, insert_many, insert_new
+from pdqs.market.times import too_early
 from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, summary_of, visible_round
 from pdqs.model.errors import InvariantError, PdqsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.planning.forecasts import forecast_half_width
 from pdqs.privacy.loss import Q_UNITS
-from pdqs.protocol.market_messages import NonceReveal, Round, RoundPlan, User
+from pdqs.protocol.market_messages import EntryKind, NonceReveal, Round, RoundPlan, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 from pdqs.rounds.commitments import commitment_to
 from pdqs.verifying.figures import Cleared, cleared
@@ -117,7 +118,7 @@ def close_bids(market: Market, actor: User, round_id: str) -> None:
             return
         now = market.clock()
         if now < row.bids_close_at_ms:
-            raise ConflictError(ProblemType.TOO_EARLY, f"bids close at {row.bids_close_at_ms} and it is {now}")
+            raise ConflictError(ProblemType.TOO_EARLY, too_early("bids", row.bids_close_at_ms, now))
         if row.seed is not None:  # rounds that were opened before there were draws have none to commit to
             root = root_over(market, row, named_bids(connection, round_id), now)
             _change(connection, round_id, bids_root=root.model_dump_json())
@@ -167,9 +168,7 @@ def settle_round(market: Market, actor: User, round_id: str) -> Round:
         if row.state == "reporting":
             now = market.clock()
             if now < row.reports_close_at_ms and _count(connection, round_id) < row.offers:
-                raise ConflictError(
-                    ProblemType.TOO_EARLY, f"reports close at {row.reports_close_at_ms} and it is {now}"
-                )
+                raise ConflictError(ProblemType.TOO_EARLY, too_early("reports", row.reports_close_at_ms, now))
             _settle(connection, row, now)
         return round_message(connection, round_id)
 
@@ -324,7 +323,7 @@ def _cancel(connection: Connection, row: Found, now: int, reason: str) -> None:
     _change(connection, row.round_id, state="cancelled", ended_at_ms=now, reason=reason)
 
 
-def _post(connection: Connection, kind: ledger.Kind, round_id: str, now: int, amounts: dict[str, int]) -> None:
+def _post(connection: Connection, kind: EntryKind, round_id: str, now: int, amounts: dict[str, int]) -> None:
     entry = ledger.Entry(transaction_id=f"{kind}:{round_id}", kind=kind, at_ms=now, amounts=amounts, round_id=round_id)
     before = f"transaction {entry.transaction_id} was entered before, but the round's state says it was not"
     ensure(ledger.post(connection, entry), before)

@@ -164,7 +164,8 @@ class Currency:
         >>> Currency().payable(4_009_999)
         4000000
         """
-        return micros // self.step * self.step
+        whole = abs(micros) // self.step * self.step
+        return whole if micros >= 0 else -whole
 
     def read(self, text: str, what: str = "amount") -> int:
         """Whole micro-units of an amount as people write it."""

@@ -243,11 +243,15 @@ class Transfer(Message):
     amount_micros: Annotated[int, Field(ge=1, le=MOST_BUDGET_MICROS)]
 
 
+EntryKind = Literal["deposit", "escrow", "settlement", "return", "payout", "reversal"]
+"""What a transaction is about; a reversal mirrors a deposit or a payout that was entered wrongly."""
+
+
 class Posting(Message):
     """One line of the ledger: an amount added to an account (negative: taken from it)."""
 
     transaction_id: str
-    kind: Literal["deposit", "escrow", "settlement", "return", "payout"]
+    kind: EntryKind
     account: str
     amount_micros: SignedMicros
     at_ms: Millis
@@ -258,9 +262,29 @@ class Transaction(Message):
     """A whole transaction; its postings sum to zero."""
 
     transaction_id: str
-    kind: Literal["deposit", "escrow", "settlement", "return", "payout"]
+    kind: EntryKind
     at_ms: Millis
     postings: list[Posting]
+
+
+class TransferLine(Message):
+    """A deposit, a payout or the reversal of one, as it changed the balance of one person."""
+
+    transaction_id: str
+    kind: EntryKind
+    at_ms: Millis
+    user_id: str
+    name: str
+    amount_micros: SignedMicros
+    undone: bool
+    """Whether a later reversal mirrors it."""
+
+
+class TransferPage(Message):
+    """Money in and out, newest first."""
+
+    items: list[TransferLine]
+    next: Cursor | None
 
 
 class Statement(Message):

@@ -38,6 +38,7 @@ class ProblemType(StrEnum):
 
     # What is not there, or not the caller's to see
     NO_USER = "no-user"
+    NO_TRANSACTION = "no-transaction"
     NO_ROUND = "no-round"
     NO_ANSWER = "no-answer"
     NO_RECORD = "no-record"
@@ -63,6 +64,7 @@ class ProblemType(StrEnum):
     IDEMPOTENCY_KEY_REUSED = "idempotency-key-reused"
     INSUFFICIENT_FUNDS = "insufficient-funds"
     WRONG_ACCOUNT = "wrong-account"
+    NOT_REVERSIBLE = "not-reversible"
     ACCOUNT_DISABLED = "account-disabled"
     MONEY_TO_COME = "money-to-come"
     NO_NONCE = "no-nonce"

@@ -145,8 +145,11 @@ class Visitor:
         return self.page.locator(f'[data-figure="{name}"]').first.inner_text()
 
     def micros(self, name: str) -> int:
-        """A figure of money on the page, in micro-units."""
-        return round(Decimal(self.figure(name).replace(",", "")) * 1_000_000)
+        """A figure of money on the page, in micro-units: the exact one, where the page shows it rounded."""
+        place = self.page.locator(f'[data-figure="{name}"]').first
+        exact = place.locator("data")
+        shown = exact.first.get_attribute("value") if exact.count() else place.inner_text()
+        return round(Decimal(str(shown).replace(",", "")) * 1_000_000)
 
     def shoot(self, name: str) -> Path:
         """Keep a picture of the page among the artifacts."""

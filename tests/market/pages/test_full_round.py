@@ -75,6 +75,9 @@ def played(site: Site, browser: Browser) -> dict[str, Any]:
     operator.go("/operator/ledger")
     operator.page.get_by_label("Amount received").fill("500")
     operator.press("Enter the deposit")
+    assert operator.micros("amount") == DEPOSIT
+    assert "Health Institute" in operator.figure("person")
+    operator.press("Enter the deposit of 500.00")
 
     consumer = Visitor(browser, site)
     consumer.enter(codes["Health Institute"])

@@ -218,7 +218,7 @@ def test_a_bad_plan_is_refused_field_by_field_and_keeps_what_was_typed(consumer:
     fields = {"csrf_token": hidden(page, "csrf_token"), "key": hidden(page, "key"), "text": "", "budget": "12.3456789"}
     answer = consumer[1].post("/consumer/rounds", data={**fields, "owners": "many", "attribute": "Flu!"})
     assert answer.status_code == 422
-    for said in ("Amounts have at most six decimals", "Give a number from 2", "Write the question"):
+    for said in ("has more than six decimals", "Give a number from 2", "Write the question"):
         assert said in answer.text
     assert 'value="12.3456789"' in answer.text
     assert 'aria-invalid="true"' in answer.text

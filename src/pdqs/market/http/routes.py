@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, forecasting, own_data, people, reads, records, round_steps
+from pdqs.market import access, forecasting, own_data, people, reads, records, round_steps, transfers
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
@@ -34,6 +34,7 @@ from pdqs.protocol.market_messages import (
     Token,
     Transaction,
     Transfer,
+    TransferPage,
     TrialBalance,
     User,
     UserPage,
@@ -162,6 +163,18 @@ def post_deposit(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
 def post_payout(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
     """Enter that a balance was paid out (operator)."""
     return round_steps.pay_out(caller.market, caller.user(), transfer, key)
+
+
+@router.get("/transfers", tags=["money"])
+def get_transfers(caller: Calling, after: After = None, limit: Limit = LIMIT) -> TransferPage:
+    """Deposits, payouts and reversals, newest first (operator)."""
+    return transfers.journal(caller.market, caller.user(), after, limit)
+
+
+@router.post("/transfers/{transaction_id}/reversal", tags=["money"])
+def post_reversal(transaction_id: Annotated[Cursor, Path()], caller: Calling) -> Transaction:
+    """Undo a deposit or a payout by an entry that mirrors it, once (operator)."""
+    return transfers.reverse(caller.market, caller.user(), transaction_id)
 
 
 @router.get("/payables", tags=["money"])

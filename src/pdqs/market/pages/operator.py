@@ -7,21 +7,17 @@ from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from pdqs.market import people, reads, round_steps
-from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
-from pdqs.market.pages.render import Filled, page
+from pdqs.market.pages.render import page
 from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
-from pdqs.model.errors import InputError
-from pdqs.model.money import Currency
-from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Invitation, NewUser, Transfer, User
-from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
+from pdqs.protocol.market_messages import Invitation, NewUser, User
+from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
 router = APIRouter(prefix="/operator", route_class=PageRoute)
 
 STEPS = {"clear": round_steps.clear_round, "settle": round_steps.settle_round, "cancel": round_steps.cancel_round}
 ACCESS = {"revoke": people.revoke_all, "disable": people.disable_user, "enable": people.enable_user}
-MOVES = {"deposit": round_steps.deposit, "payout": round_steps.pay_out}
 
 
 @router.get("")
@@ -51,28 +47,6 @@ def take_step(request: Request, round_id: RoundId, step: str, session: OperatorS
         found = reads.round_by_id(market, session.user, round_id)
         return page(request, "operator/round.html", status=refused.status, round=found, fault=str(refused))
     return RedirectResponse(f"/operator/rounds/{round_id}", status_code=303)
-
-
-@router.get("/ledger")
-def ledger(request: Request, session: OperatorSession) -> Response:
-    """The trial balance, what is owed, and money in and out."""
-    done = request.query_params.get("done", "")
-    return page(request, "operator/ledger.html", done=done, fault="", **_ledger(market_of(request), session.user))
-
-
-@router.post("/ledger/{move}")
-def move_money(request: Request, move: str, session: OperatorSession, form: Form) -> Response:
-    """Enter a deposit or a payout. The form's key makes a second press harmless."""
-    if move not in MOVES:
-        raise NotFoundError(ProblemType.NO_MOVE, "money moves by deposit or payout")
-    market = market_of(request)
-    try:
-        transfer = _transfer(market.settings.money, str(form.get("user_id", "")), str(form.get("amount", "")))
-        MOVES[move](market, session.user, transfer, key_of(form))
-    except MarketError as refused:
-        values = _ledger(market, session.user)
-        return page(request, "operator/ledger.html", status=refused.status, done="", fault=str(refused), **values)
-    return RedirectResponse(f"/operator/ledger?done={move}", status_code=303)
 
 
 @router.get("/people")
@@ -116,14 +90,6 @@ def change_access(request: Request, user_id: UserId, change: str, session: Opera
     return RedirectResponse("/operator/people", status_code=303)
 
 
-def _ledger(market: Market, user: User) -> Filled:
-    return {
-        "books": reads.trial_balance(market, user),
-        "payables": reads.payables(market, user),
-        "consumers": [one for one in reads.users_page(market, user, limit=200).items if one.role == "consumer"],
-    }
-
-
 def _people_page(
     request: Request,
     user: User,
@@ -136,17 +102,3 @@ def _people_page(
     listed = reads.users_page(market_of(request), user, after=after)
     values = {"people": listed, "base": str(request.base_url), "invitation": invitation, "fault": fault}
     return page(request, "operator/people.html", status=status, **values)
-
-
-def _transfer(money: Currency, user_id: str, amount: str) -> Transfer:
-    try:
-        micros = money.read(amount)
-        if micros == 0:
-            raise InputError("amount: give an amount above 0")
-        return Transfer(user_id=user_id, amount_micros=micros)
-    except InputError as doubt:
-        raise UnprocessableError(ProblemType.BAD_AMOUNT, str(doubt)) from None
-    except ValidationError:
-        most = money.shown(MOST_BUDGET_MICROS)
-        detail = f"choose someone, and give an amount of at most {most}"
-        raise UnprocessableError(ProblemType.BAD_AMOUNT, detail) from None

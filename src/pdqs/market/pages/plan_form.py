@@ -146,14 +146,14 @@ class _Reader:
     currency: Currency
 
     def number(self, name: str, *, least: float = -1e12, most: float = 1e12) -> float:
+        bounds = f"Give a number from {least:,.6g} to {most:,.0f}." if most < 1e12 else ""
         try:
             value = self._signed(self.fields[name][:90])
         except InputError as doubt:
-            self.faults[name] = _sentence(doubt)
+            self.faults[name] = f"{_sentence(doubt)} {bounds}".strip()
             return max(least, 1.0)
         if not least <= value <= most:
-            bounds = f" from {least:,.6g} to {most:,.0f}" if most < 1e12 else ""
-            self.faults[name] = f"Give a number{bounds}."
+            self.faults[name] = bounds or "Give a number."
             return max(least, 1.0)
         return value
 

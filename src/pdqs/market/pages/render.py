@@ -15,13 +15,15 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from pdqs import __version__
 from pdqs.market.pages import charts
 from pdqs.market.pages.session import market_of
-from pdqs.model.money import decimals_of, exact_money, money_text, short_money
+from pdqs.market.times import left, moment_text
+from pdqs.model.money import Currency, decimals_of
 from pdqs.model.names import QueryKind
 from pdqs.owner.bundle import manifest_hash
 from pdqs.owner.lots import chance_in_words
@@ -47,6 +49,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
         "session": getattr(request.state, "session", None),
         "path": request.url.path,
         "now_ms": market.clock(),
+        "currency": market.settings.money,
         "told_currency": json.dumps(dataclasses.asdict(market.settings.money)),
         "fresh_key": secrets.token_urlsafe(18),
     }
@@ -65,8 +68,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        money=short_money,
-        exact=exact_money,
+        money=_money,
+        owed=_owed,
+        exact=_exact,
         when=when,
         until=until,
         number=number,
@@ -96,14 +100,44 @@ def asset(name: str) -> str:
     return f"/static/{name}?v={mark}"
 
 
-def column(micros: Sequence[int]) -> list[str]:
+def column(currency: Currency, micros: Sequence[int]) -> list[str]:
     """Amounts that stand under each other: exact, all with as many decimals as the one that needs most.
 
-    >>> column([200_000_000, 8_000_002])
+    >>> column(Currency(), [200_000_000, 8_000_002])
     ['200.000000', '8.000002']
     """
     decimals = max(map(decimals_of, micros))
-    return [money_text(amount, decimals) for amount in micros]
+    return [currency.bare(amount, decimals) for amount in micros]
+
+
+def _currency(context: Context) -> Currency:
+    found = context["currency"]
+    assert isinstance(found, Currency)
+    return found
+
+
+def _amount(shown: str, exact: str) -> Markup:
+    """An amount as people write it; where that is not all of it, the rest is in its title."""
+    title = Markup(' title="exactly {}"').format(exact) if shown != exact else ""
+    return Markup('<data value="{}"{}>{}</data>').format(exact, title, shown)
+
+
+@pass_context
+def _money(context: Context, micros: int) -> Markup:
+    """An amount, to the nearest."""
+    return _amount(_currency(context).shown(micros), _currency(context).exact(micros))
+
+
+@pass_context
+def _owed(context: Context, micros: int) -> Markup:
+    """What somebody is to have, never shown as more than it is."""
+    return _amount(_currency(context).owed(micros), _currency(context).exact(micros))
+
+
+@pass_context
+def _exact(context: Context, micros: int) -> str:
+    """An amount to the last digit, as text."""
+    return _currency(context).exact(micros)
 
 
 def number(value: float) -> str:
@@ -131,27 +165,17 @@ def figure(value: float, low: float, high: float) -> str:
 
 
 def when(ms: int | None) -> Markup:
-    """A moment as a time element in UTC."""
+    """A moment as a time element, in UTC until a script shows it in the reader's own zone."""
     if ms is None:
         return Markup('<span class="quiet">not yet</span>')
-    moment = datetime.fromtimestamp(ms / 1000, tz=UTC)
-    return Markup('<time datetime="{}">{}</time>').format(
-        moment.strftime("%Y-%m-%dT%H:%M:%SZ"), f"{moment.day} {moment:%b %Y, %H:%M} UTC"
-    )
+    return Markup('<time datetime="{}">{}</time>').format(_instant(ms), moment_text(ms))
 
 
-def until(ms: int, now_ms: int) -> str:
-    """How long is left, in the two largest units.
+def until(ms: int, now_ms: int) -> Markup:
+    """How long is left, as a time element that a script lets tick."""
+    said = Markup('<time datetime="{}" data-until title="{}">{}</time>')
+    return said.format(_instant(ms), moment_text(ms), left(ms, now_ms))
 
-    >>> until(90_061_000, 0), until(59_000, 0), until(0, 5)
-    ('1 day 1 h', '59 s', 'over')
-    """
-    left = (ms - now_ms) // 1000
-    if left <= 0:
-        return "over"
-    days, rest = divmod(left, 86_400)
-    hours, rest = divmod(rest, 3600)
-    minutes, seconds = divmod(rest, 60)
-    units = [(days, "day" if days == 1 else "days"), (hours, "h"), (minutes, "min"), (seconds, "s")]
-    first = next(place for place, (count, _) in enumerate(units) if count)
-    return " ".join(f"{count} {name}" for count, name in units[first : first + 2] if count)
+
+def _instant(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,130 @@
+"""The ledger page: what is owed, and money in and out. What is asked for is said back before anything moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+
+from pdqs.market import ledger, reads, transfers
+from pdqs.market.context import Market
+from pdqs.market.pages.error_pages import PageRoute
+from pdqs.market.pages.render import Filled, page
+from pdqs.market.pages.session import After, Form, OperatorSession, if_any, key_of, market_of
+from pdqs.market.people import user_by_id
+from pdqs.model.errors import InputError
+from pdqs.model.money import Currency
+from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transaction, Transfer, User
+from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
+
+router = APIRouter(prefix="/operator/ledger", route_class=PageRoute)
+
+MOVES = ("deposit", "payout", "reversal")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Money that is about to move: whose, how much is added to her balance, and what she has now."""
+
+    kind: str
+    person: User
+    change_micros: int
+    balance_micros: int
+    undoes: str = ""
+    """The transaction that a reversal mirrors."""
+
+    @property
+    def after_micros(self) -> int:
+        """What she would have."""
+        return self.balance_micros + self.change_micros
+
+    @property
+    def amount_micros(self) -> int:
+        """How much moves, either way."""
+        return abs(self.change_micros)
+
+
+@router.get("")
+def ledger_page(request: Request, session: OperatorSession, after: After = None) -> Response:
+    """The trial balance, what is owed, and money in and out."""
+    market, done = market_of(request), request.query_params.get("done", "")
+    entered = if_any(lambda: transfers.one_transfer(market, session.user, done)) if done else None
+    return page(request, "operator/ledger.html", entered=entered, fault="", **_ledger(market, session.user, after))
+
+
+@router.post("/{move}")
+def move_money(request: Request, move: str, session: OperatorSession, form: Form) -> Response:
+    """Say a deposit, a payout or a reversal back; enter it once it is confirmed. The form's key makes it once."""
+    if move not in MOVES:
+        raise NotFoundError(ProblemType.NO_MOVE, "money moves by deposit, payout or reversal")
+    market = market_of(request)
+    try:
+        key = key_of(form)
+        if form.get("confirmed") == "yes":
+            done = _enter(market, session.user, move, form, key)
+            return RedirectResponse(f"/operator/ledger?done={done.transaction_id}", status_code=303)
+        asked = _asked(market, session.user, move, form)
+    except MarketError as refused:
+        values = _ledger(market, session.user, None)
+        return page(request, "operator/ledger.html", status=refused.status, entered=None, fault=str(refused), **values)
+    return page(request, "operator/confirm.html", move=asked, key=key)
+
+
+def _enter(market: Market, user: User, move: str, form: FormData, key: str) -> Transaction:
+    if move == "reversal":
+        return transfers.reverse(market, user, str(form.get("undoes", "")))
+    moves = {"deposit": transfers.deposit, "payout": transfers.pay_out}
+    return moves[move](market, user, _transfer(market.settings.money, form), key)
+
+
+def _asked(market: Market, user: User, move: str, form: FormData) -> Move:
+    """What the form asks for; refused at once when she has too little for it."""
+    undoes = str(form.get("undoes", ""))
+    if move == "reversal":
+        line = transfers.one_transfer(market, user, undoes)
+        if line.undone or line.kind == "reversal":
+            raise ConflictError(ProblemType.NOT_REVERSIBLE, "this was undone before, or undoes another")
+        user_id, change = line.user_id, -line.amount_micros
+    else:
+        transfer = _transfer(market.settings.money, form)
+        user_id, change = transfer.user_id, transfer.amount_micros * (1 if move == "deposit" else -1)
+    with market.store.read() as connection:
+        person = user_by_id(connection, user_id)
+        if person.role == "operator":
+            raise ConflictError(ProblemType.WRONG_ACCOUNT, "operators have no balance")
+        held = ledger.balance(connection, ledger.account_of(person.role, user_id))
+    if held + change < 0:
+        has, needs = market.settings.money.exact(held), market.settings.money.exact(-change)
+        detail = f"{person.name} has {has}, which does not cover {needs}"
+        raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, detail)
+    return Move(kind=move, person=person, change_micros=change, balance_micros=held, undoes=undoes)
+
+
+def _transfer(money: Currency, form: FormData) -> Transfer:
+    try:
+        micros = money.read(str(form.get("amount", "")))
+        if micros == 0 or micros != money.payable(micros):
+            least = money.exact(money.step)
+            raise InputError(f"amount: it must be at least {least}, and have at most {money.decimals} decimals")
+        return Transfer(user_id=str(form.get("user_id", "")), amount_micros=micros)
+    except InputError as doubt:
+        raise UnprocessableError(ProblemType.BAD_AMOUNT, str(doubt)) from None
+    except ValidationError:
+        most = money.shown(MOST_BUDGET_MICROS)
+        raise UnprocessableError(
+            ProblemType.BAD_AMOUNT, f"choose someone, and give an amount of at most {most}"
+        ) from None
+
+
+def _ledger(market: Market, user: User, after: str | None) -> Filled:
+    return {
+        "books": reads.trial_balance(market, user),
+        "payables": reads.payables(market, user),
+        "journal": transfers.journal(market, user, after, 20),
+        "consumers": [one for one in reads.users_page(market, user, limit=200).items if one.role == "consumer"],
+    }
