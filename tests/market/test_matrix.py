@@ -75,7 +75,9 @@ def _statuses(scene: Scene, method: str, path: str, body: Any = None) -> dict[st
         headers = {"Idempotency-Key": f"matrix-key-{place}"}
         if role != "nobody":
             headers["Authorization"] = f"Bearer {scene.tokens[role]}"
-        answer = scene.client.request(method, path.format(**scene.ids), headers=headers, json=body)
+        answer = scene.client.request(
+            method, path.format(transaction_id="deposit:t_0", **scene.ids), headers=headers, json=body
+        )
         found[role] = answer.status_code
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == "application/problem+json"
@@ -108,7 +110,7 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("POST", "/v1/deposits", TRANSFER, (403, 403, 403, 403, 409)),
     ("POST", "/v1/payouts", TRANSFER, (403, 403, 403, 403, 200)),
     ("GET", "/v1/transfers", None, (403, 403, 403, 403, 200)),
-    ("POST", "/v1/transfers/deposit:t_0/reversal", None, (403, 403, 403, 403, 404)),
+    ("POST", "/v1/transfers/{transaction_id}/reversal", None, (403, 403, 403, 403, 404)),
     ("GET", "/v1/payables", None, (403, 403, 403, 403, 200)),
     ("GET", "/v1/payables.csv", None, (403, 403, 403, 403, 200)),
     ("GET", "/v1/trial-balance", None, (403, 403, 403, 403, 200)),

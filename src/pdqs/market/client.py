@@ -36,7 +36,7 @@ from pdqs.protocol.market_messages import (
     UserPage,
 )
 from pdqs.protocol.own_data import Erasure, Export
-from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary
+from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary, TransferPage
 from pdqs.protocol.transport import Answer, Transport, paged
 
 
@@ -107,6 +107,14 @@ class MarketClient(Transport):
     def statement(self, after: str | None = None, limit: int = 50) -> Statement:
         """A page of the caller's postings."""
         return self.ask(Statement, "GET", "/v1/statement", params=_page(after, limit))
+
+    def transfers(self, after: str | None = None, limit: int = 50) -> TransferPage:
+        """A page of deposits, payouts and reversals, newest first."""
+        return self.ask(TransferPage, "GET", "/v1/transfers", params=_page(after, limit))
+
+    def reverse(self, transaction_id: str) -> Transaction:
+        """Undo a deposit or a payout by an entry that mirrors it, once."""
+        return self.ask(Transaction, "POST", f"/v1/transfers/{transaction_id}/reversal")
 
     def payables(self, after: str | None = None, limit: int = 50) -> PayablePage:
         """A page of owners with money to come."""

@@ -20,11 +20,10 @@ from pdqs.protocol.market_messages import (
     Posting,
     Transaction,
     Transfer,
-    TransferLine,
-    TransferPage,
     User,
 )
 from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType
+from pdqs.protocol.summaries import TransferLine, TransferPage
 
 _MOST_IN_ALL = 10**17
 _REVERSIBLE = ("deposit", "payout")

@@ -267,26 +267,6 @@ class Transaction(Message):
     postings: list[Posting]
 
 
-class TransferLine(Message):
-    """A deposit, a payout or the reversal of one, as it changed the balance of one person."""
-
-    transaction_id: str
-    kind: EntryKind
-    at_ms: Millis
-    user_id: str
-    name: str
-    amount_micros: SignedMicros
-    undone: bool
-    """Whether a later reversal mirrors it."""
-
-
-class TransferPage(Message):
-    """Money in and out, newest first."""
-
-    items: list[TransferLine]
-    next: Cursor | None
-
-
 class Statement(Message):
     """The caller's own postings, newest first."""
 

@@ -1,4 +1,4 @@
-"""What lists hold of rounds: enough to choose one by, and none of what a consumer can make large."""
+"""What lists hold of rounds and of transfers: enough to choose one by, and none of what a consumer can make large."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pdqs.protocol.device_messages import Attribute, BidMicros, Hash, Identifier, Message, Micros, Millis, Text
-from pdqs.protocol.market_messages import Cursor, RoundStanding
+from pdqs.protocol.market_messages import Cursor, EntryKind, RoundStanding, SignedMicros
 
 
 class PlanSummary(Message):
@@ -59,4 +59,24 @@ class NoticePage(Message):
     """Rounds an owner may bid in or has bid in, newest first."""
 
     items: list[NoticeSummary]
+    next: Cursor | None
+
+
+class TransferLine(Message):
+    """A deposit, a payout or the reversal of one, as it changed the balance of one person."""
+
+    transaction_id: str
+    kind: EntryKind
+    at_ms: Millis
+    user_id: str
+    name: str
+    amount_micros: SignedMicros
+    undone: bool
+    """Whether a later reversal mirrors it."""
+
+
+class TransferPage(Message):
+    """Money in and out, newest first."""
+
+    items: list[TransferLine]
     next: Cursor | None

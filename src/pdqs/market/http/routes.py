@@ -34,14 +34,13 @@ from pdqs.protocol.market_messages import (
     Token,
     Transaction,
     Transfer,
-    TransferPage,
     TrialBalance,
     User,
     UserPage,
 )
 from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
-from pdqs.protocol.summaries import NoticePage, RoundPage
+from pdqs.protocol.summaries import NoticePage, RoundPage, TransferPage
 from pdqs.tables.spreadsheet import harmless
 
 _PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
