@@ -269,3 +269,13 @@ def test_a_reader_who_has_left_ends_it_quietly_with_141(tmp_path: Path) -> None:
         running.stdout.close()
         assert running.stderr.read() == ""
         assert running.wait(timeout=60) == 141
+
+
+def test_a_short_page_that_nobody_reads_ends_with_141_too() -> None:
+    """It is smaller than a pipe holds, so the break is met when the command ends, or inside click."""
+    with begun("terms", "--budget", "3") as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == ""
+        assert running.wait(timeout=60) == 141

@@ -51,8 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         _fail("stopped", STOPPED)
     except BrokenPipeError:
-        drop_output()
-        raise SystemExit(UNHEARD) from None
+        _end_unheard()
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # click had turned it into a plain 1
+            _end_unheard()
+        raise
+
+
+def _end_unheard() -> NoReturn:
+    drop_output()
+    raise SystemExit(UNHEARD) from None
 
 
 def _main(words: list[str]) -> None:

@@ -14,6 +14,9 @@ stands: the largest j that falls would lose the median of a two-humped populatio
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 import numpy as np
 
 from pdqs.estimate.gap import shifted
@@ -36,17 +39,33 @@ def answer_reach(*, lottery: bool) -> float:
     return LOTTERY_REACH if lottery else ANSWER_REACH
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Cheats:
+    """A ``share`` of all the weight is in the hands of cheats; an answer of theirs moves h by up to ``move``."""
+
+    share: float
+    move: float
+
+    def most(self, held: Floats, whole: float) -> Floats:
+        """How far they move the sum over a run that holds so much of the ``whole`` weight: they may all stand in it."""
+        moved: Floats = self.move * np.minimum(held, self.share * whole)
+        return moved
+
+
+NOBODY = Cheats(0.0, 0.0)
+
+
 def window(
-    tally: SideTally, domain_size: int, reach: float, *, lottery: bool, gap: float = 0.0, dishonest: float = 0.0
+    tally: SideTally, domain_size: int, reach: float, *, lottery: bool, gap: float = 0.0, cheats: Cheats = NOBODY
 ) -> Window:
-    """[L, U] at c = ``reach``. ``gap`` is the share of owners whom no report can speak for, ``dishonest`` how far
-    cheats may have moved every F."""
+    """[L, U] at c = ``reach``. ``gap`` is the share of owners whom no report can speak for."""
     if not tally.thresholds.size:
         return Window(0, domain_size - 1)
     least, most = shifted(tally.p, gap)
     sums = side_sums(tally)
-    below = _leading(falls(_moved(sums, tally.p - least + dishonest), reach, lottery=lottery))
-    above = _leading(falls(_moved(sums, tally.p - most - dishonest).mirrored(), reach, lottery=lottery))
+    below = _leading(falls(_moved(sums, tally.p - least), reach, lottery=lottery, cheats=cheats))
+    above = _leading(falls(_moved(sums, tally.p - most).mirrored(), reach, lottery=lottery, cheats=cheats))
     low = int(tally.thresholds[below - 1]) + 1 if below else 0
     high = int(tally.thresholds[-above]) if above else domain_size - 1
     return Window(min(low, high), max(low, high))
@@ -66,7 +85,7 @@ def _leading(fallen: Booleans) -> int:
     return int(fallen.size if fallen.all() else np.argmin(fallen))
 
 
-def falls(sums: SideSums, reach: float, *, lottery: bool) -> Booleans:
+def falls(sums: SideSums, reach: float, *, lottery: bool, cheats: Cheats = NOBODY) -> Booleans:
     """Whether "F(j) >= p" falls, for j at each threshold."""
     heaped = _cumulated(sums.variance)
     wanted = heaped[:-1] + np.array(FRACTIONS)[:, None] * heaped[-1] * (1.0 - 1e-12)
@@ -86,7 +105,8 @@ def falls(sums: SideSums, reach: float, *, lottery: bool) -> Booleans:
         bound += (reach**3 + reach) / (4.0 * np.maximum(effective - 1.0, 1e-9))
     skewness = over(sums.third) / variance**1.5
     bound += np.maximum(0.0, -skewness) * max(reach * reach - 1.0, 0.0) / 6.0
-    fallen: Booleans = np.logical_or.reduce(-over(sums.first) > bound * np.sqrt(variance), axis=0)
+    first = over(sums.first) + cheats.most(over(sums.weight), float(sums.weight.sum()))
+    fallen: Booleans = np.logical_or.reduce(-first > bound * np.sqrt(variance), axis=0)
     return fallen
 
 

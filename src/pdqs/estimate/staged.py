@@ -13,7 +13,7 @@ from pdqs.estimate.guarded import relaxed
 from pdqs.estimate.level import z_of
 from pdqs.estimate.question_sums import StagedSides, side_sums_of
 from pdqs.estimate.readings import Cdf, Reading
-from pdqs.estimate.side_intervals import WINDOW_REACH, answer_reach, point, window
+from pdqs.estimate.side_intervals import WINDOW_REACH, Cheats, answer_reach, point, window
 from pdqs.estimate.sides import SideTally, side_sums
 from pdqs.model.arrays import Floats
 from pdqs.model.checks import shown
@@ -92,7 +92,8 @@ def read_sides(evidence: Evidence, terms: Terms, level: float) -> Reading:
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MovedSides:
-    """The interval from sides when cheats may move every F by a share of their reach."""
+    """The interval from sides when a share of the weight is in the hands of cheats, who may all have been asked about
+    neighbouring values."""
 
     evidence: Evidence
     terms: Terms
@@ -107,8 +108,8 @@ class MovedSides:
 
     def at(self, share: float) -> Floats:
         q = self.evidence.least_q
-        moved = share * (1.0 + q) / (2.0 * q)  # a report made right is at most so far from any share
-        ends = [self._window(level, gap, moved) for level, gap in self._cases()]
+        cheats = Cheats(share, (1.0 + q) / (2.0 * q))  # a report made right is at most so far from any share
+        ends = [self._window(level, gap, cheats) for level, gap in self._cases()]
         low, high = min(each.low for each in ends), max(each.high for each in ends)
         return np.array([_number(self.terms, low), _number(self.terms, high)])
 
@@ -140,10 +141,10 @@ class MovedSides:
         drawn = self.evidence.drawn
         return [(self.level, drawn.barred), (relaxed(self.level, drawn.unheard), drawn.gap)]
 
-    def _window(self, level: float, gap: float, moved: float) -> Window:
+    def _window(self, level: float, gap: float, cheats: Cheats) -> Window:
         lottery = self.evidence.by_price is not None
         reach = answer_reach(lottery=lottery) * z_of(level) / z_of(_USUAL)
-        return window(self.tally, self.terms.domain_size, reach, lottery=lottery, gap=gap, dishonest=moved)
+        return window(self.tally, self.terms.domain_size, reach, lottery=lottery, gap=gap, cheats=cheats)
 
 
 @final
