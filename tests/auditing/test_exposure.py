@@ -41,7 +41,7 @@ def test_the_enumerated_ratio_is_one_plus_k_q_over_one_minus_q(query: Any, eps: 
     k = query.question.domain.size
     offer = offers_at([math.expm1(eps) / (math.exp(eps) + k - 1)], query)
     (threshold,) = coin_thresholds(SHIPPED, offer)
-    law = joint_law(SHIPPED, offer, threshold, pdqs.presets.sound(query=query, budget=1.0))
+    law = joint_law(SHIPPED, offer, threshold, pdqs.presets.sound(query=query, budget=1.0, question="value"))
     q = Fraction(threshold, 2**32)
     assert largest_ratio(law) == 1 + k * q / (1 - q)
     assert float(1 + k * q / (1 - q)) == pytest.approx(math.exp(eps), rel=1e-6)

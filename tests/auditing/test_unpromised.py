@@ -23,7 +23,7 @@ def test_a_truthful_mechanism_is_not_false_name_proof_and_the_gain_is_what_two_d
     price = MARKET.bids[0]
 
     def kept(bids: Floats, rows: Any) -> Any:
-        offers = pdqs.clear(bids, SOUND)
+        offers = pdqs.clear(bids, SOUND, draws=MARKET.draws)
         eps = np.log((1 + offers.q[rows]) / (1 - offers.q[rows]))
         return float((offers.payment[rows] - price * eps).sum())
 

@@ -148,8 +148,10 @@ def test_an_answer_needs_reports_of_its_own_offers(pdqs_command: Pdqs, market: P
 def test_offers_of_other_terms_are_refused(pdqs_command: Pdqs, market: Path) -> None:
     pdqs_command("clear", market, "--budget", 12, "--out", "offers.csv")
     Path("reports.csv").write_text("owner,report\no1,20\n", encoding="utf-8")
-    done = pdqs_command("answer", "offers.csv", "reports.csv", "--query", "median", "--domain", "14:61")
-    assert_refused(done, "is not the loss of this q on 48 values", {"market.csv", "offers.csv", "reports.csv"})
+    median = ("answer", "offers.csv", "reports.csv", "--query", "median", "--domain", "14:61")
+    there = {"market.csv", "offers.csv", "reports.csv"}
+    assert_refused(pdqs_command(*median, "--question", "value"), "is not the loss of this q on 48 values", there)
+    assert_refused(pdqs_command(*median), "which the offers of a side question have", there)
 
 
 def test_what_is_paid_by_the_coin_cannot_be_settled_from_reports(pdqs_command: Pdqs, market: Path) -> None:

@@ -82,7 +82,7 @@ def misreport_micros_at(price: float, q: float, setting: Setting) -> float:
     True
     """
     spared = float(np.diff(setting.load(np.array([q, q + 1.0 / Q_UNITS])))[0])
-    return _given_away(price * spared, setting)
+    return min(_given_away(price * spared, setting), misreport_micros(price, setting))  # a difference rounds
 
 
 def _given_away(spared: float, setting: Setting) -> float:
