@@ -187,3 +187,11 @@ def test_round_prices_are_priced_as_the_next_dearer_share_costs() -> None:
     assert prior.virtual_price(np.array([1.0, 1.5, 2.0, 3.0, 4.0])).tolist() == pytest.approx(
         [1.0, 2.5, 2.5, 10.0, 10.0]
     )
+
+
+@pytest.mark.parametrize("prior", [Uniform(0.0, 2.0), TruncatedNormal(0.5, 0.2), fit(np.linspace(0.1, 0.9, 40))])
+def test_a_notebook_shows_what_bids_a_prior_expects(prior: Uniform | TruncatedNormal | Fitted) -> None:
+    shown = prior._repr_html_()
+    assert shown.count(",") >= 4
+    assert "quarters of the bids expected" in shown
+    assert "<strong>" in shown

@@ -1,0 +1,56 @@
+"""What a plan tells people, query by query."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import pdqs
+
+SCORES = pdqs.Domain.grid(0, 10, 1)
+
+
+def told(plan: pdqs.Plan) -> dict[str, str]:
+    return dict(plan.rows())
+
+
+def test_a_histogram_is_planned_for_each_cell_and_for_all_at_once() -> None:
+    terms = pdqs.presets.sound(query=pdqs.Histogram(SCORES), budget=400.0, question="value")
+    words = told(pdqs.plan(terms, owners=1000))["half-width"]
+    assert "for each cell" in words
+    assert words.endswith("for all at once")
+
+
+def test_a_guess_of_the_values_gives_a_median_in_their_units_and_in_rank() -> None:
+    terms = pdqs.presets.sound(query=pdqs.Median(SCORES), budget=400.0, question="value")
+    guessed = pdqs.plan(terms, owners=1000, guess=np.full(11, 1 / 11))
+    assert told(guessed)["half-width"].endswith("points of rank")
+    assert told(guessed)["if values are"] == "as guessed"
+    assert "points of rank" not in told(pdqs.plan(terms, owners=1000))["if values are"]
+
+
+def test_a_naive_estimate_is_said_to_lean() -> None:
+    terms = pdqs.presets.sound(query=pdqs.Median(SCORES), budget=400.0, question="value", estimator="naive")
+    assert any("leans toward the middle" in note for note in pdqs.plan(terms, owners=1000).notes())
+
+
+def test_nothing_bought_has_no_expected_error_and_only_the_money_is_shown() -> None:
+    nothing = pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=0.0), owners=100)
+    assert math.isinf(nothing.expected_error)
+    assert set(told(nothing)) == {"owners", "budget"}
+
+
+def test_the_curve_leaves_as_a_table_with_its_unit_in_the_title() -> None:
+    curve = pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=40.0), owners=400).curve(3)
+    assert list(curve.columns()) == ["budget", "half_width", "share_half_width"]
+    assert "half-width" in curve.title()
+    assert len(curve.rows()) == 3
+
+
+def test_a_plan_that_may_go_unanswered_says_how_often() -> None:
+    lean = pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=8.0), owners=60)
+    if not 0 < lean.answered < 1:
+        pytest.fail(f"this market was meant to be answered now and then, not in {lean.answered:.0%} of rounds")
+    assert any("too little would be heard" in note for note in lean.notes())
