@@ -77,6 +77,18 @@ def test_a_quantile_is_shown_on_its_cumulative_shares() -> None:
     assert traded(QUERIES["count"]).answer.cdf() is None
 
 
+def test_the_windows_of_a_quantile_reach_half_a_value_beyond_what_the_legend_says() -> None:
+    """Few points of the cumulative shares are known from sides; the windows are wide by the values all the same."""
+    answer = traded(pdqs.Median(AGES, "How old are you?")).answer
+    axes = answer.figure().axes[0]
+    half = 0.5 * AGES.step
+    spans = sorted(patch.get_extents().width for patch in axes.patches)
+    ends = [answer.interval, answer.interval_if_dishonest()]
+    across = axes.transData.transform([(high + half, 0.0) for _, high in ends])[:, 0]
+    across -= axes.transData.transform([(low - half, 0.0) for low, _ in ends])[:, 0]
+    assert spans == pytest.approx(sorted(across))
+
+
 def test_the_stages_of_a_quantile_are_drawn_below_it_where_there_are_any() -> None:
     answer = traded(QUERIES["median"]).answer
     found = answer.cdf()

@@ -153,8 +153,7 @@ def _add_shares(axes: Axes, owners: int) -> None:
 
 def _draw_quantile(axes: Axes, answer: Answer, cdf: Cdf) -> None:
     """The cumulative shares with their band; where they reach p, and the window that the quantile lies in."""
-    numbers = cdf.numbers
-    step = float(numbers[1] - numbers[0])
+    numbers, step = cdf.numbers, float(answer.query.question.domain.step)
     (low, high), (least, most) = answer.interval, answer.interval_if_dishonest()
     half = 0.5 * step
     for ends, colour, alpha, name in (
@@ -186,7 +185,10 @@ def _draw_quantile(axes: Axes, answer: Answer, cdf: Cdf) -> None:
     axes.xaxis.set_major_formatter("{x:,.10g}")
     axes.set_xlabel("value")
     axes.set_ylabel("owners at or below")
-    axes.legend(loc="upper left" if answer.value > numbers.mean() else "lower right", fontsize=9.5)
+    if answer.value > numbers.mean():
+        axes.legend(loc="upper left", fontsize=9.5)
+    else:  # the names of stages stand below
+        axes.legend(loc="center right" if cdf.windows else "lower right", fontsize=9.5)
 
 
 def _draw_stages(axes: Axes, cdf: Cdf) -> None:
