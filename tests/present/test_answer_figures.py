@@ -79,7 +79,7 @@ def test_a_quantile_is_shown_on_its_cumulative_shares() -> None:
 
 def test_the_windows_of_a_quantile_reach_half_a_value_beyond_what_the_legend_says() -> None:
     """Few points of the cumulative shares are known from sides; the windows are wide by the values all the same."""
-    answer = traded(pdqs.Median(AGES, "How old are you?")).answer
+    answer = traded(pdqs.Median(AGES, "How old are you?"), question="side").answer
     axes = answer.figure().axes[0]
     half = 0.5 * AGES.step
     spans = sorted(patch.get_extents().width for patch in axes.patches)
