@@ -196,8 +196,8 @@ def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pyte
 def test_a_market_that_pays_without_a_report_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = round_terms.outcome_of
 
-    def generous(round_id: str, terms_hash: str, terms: Any, lines: Any) -> Any:
-        return honest(round_id, terms_hash, terms, [replace(line, code=0) for line in lines])
+    def generous(round_id: str, terms_hash: str, terms: Any, lines: Any, *others: Any) -> Any:
+        return honest(round_id, terms_hash, terms, [replace(line, code=0) for line in lines], *others)
 
     monkeypatch.setattr(round_steps, "outcome_of", generous)
     with pytest.raises(AssertionError):
