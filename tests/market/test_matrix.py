@@ -133,6 +133,7 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("GET", "/v1/notices/{draft}", None, (403, 403, 404, 404, 403)),
     ("PUT", "/v1/rounds/{draft}/bid", BID, (403, 403, 404, 404, 403)),
     ("PUT", "/v1/rounds/{settled}/bid", BID, (403, 403, 409, 409, 403)),
+    ("DELETE", "/v1/rounds/{settled}/bid", None, (403, 403, 409, 404, 403)),
     ("GET", "/v1/rounds/{settled}/bid", None, (403, 403, 200, 404, 403)),
     ("GET", "/v1/rounds/{settled}/offer", None, (403, 403, 200, 404, 403)),
     ("PUT", "/v1/rounds/{settled}/report", REPORT, (403, 403, 409, 409, 403)),

@@ -69,6 +69,16 @@ async function names() {
   return Object.fromEntries(Object.entries(CHECKS).map(([name, [stage]]) => [name, stage]));
 }
 
+/** The bid that stands by these entries, whether it is signed for, and those that wait for a receipt. */
+async function standing(cases) {
+  const { Account } = await load("account.mjs");
+  return cases.map(({ entries, market, round }) => {
+    const account = new Account(entries);
+    const bid = account.bid(market, round);
+    return [bid && bid.bid_micros, bid && bid.accepted, account.unsignedBids(market, round).map((one) => one.bid_micros)];
+  });
+}
+
 function refusal(action) {
   try {
     action();
@@ -89,6 +99,7 @@ const out = {
   consents: await consents(asked.consents ?? []),
   hashes: await hashes(asked.hashes ?? []),
   checks: await names(),
+  standing: await standing(asked.standing ?? []),
   withoutEntropy: [refusal(() => systemWords(undefined)), refusal(() => systemWords({})), refusal(() => systemWords(null))],
 };
 process.stdout.write(JSON.stringify(out));

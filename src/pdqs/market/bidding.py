@@ -1,4 +1,4 @@
-"""What owners do in a round: bid and report, each once and for good.
+"""What owners do in a round: bid, change or withdraw the bid until bids close, and report, once and for good.
 
 Both hold the round's row while they look at its state and the clock, so that a bid is either in before clearing reads
 the bids, or refused; and the same for reports and settling.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from sqlalchemy import Connection, Executable, Table, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
@@ -19,18 +19,23 @@ from pdqs.market.store.schema import bids, offers, reports, rounds, users
 from pdqs.market.store.sql import Found
 from pdqs.market.views import plan_of
 from pdqs.model.money import exact_money
-from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt
+from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt, Withdrawal
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 
 _REMEMBERED = 10_000
+_ANOTHER = "you have another bid in this round: look at it, then change it"
 
 
 def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
-    """Keep an owner's bid, once and for good, if the round is still open by the server's clock."""
+    """Keep an owner's bid if the round is still open by the server's clock. It stands until she replaces it."""
     access.require(actor, "owner")
     promise = promise_of(market, round_id)
     refusal = _bid_refusal(promise, bid)
+    if bid.replaces is not None:
+        if refusal is not None:
+            raise refusal
+        return _replace_bid(market, actor, round_id, bid)
     with market.store.write() as connection:
         now = market.clock()
         fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now}
@@ -42,8 +47,51 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceip
     if kept is None:
         raise refusal or ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed")
     if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
-        raise ConflictError(ProblemType.BID_STANDS, "your bid in this round stands and cannot be changed")
+        raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
     return bid_receipt(market, round_id, kept.bid_micros, kept.placed_at_ms)
+
+
+def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
+    """Put a new price in the place of the one she names by its receipt; the same request again gets the same receipt.
+
+    The root over the bids is made when they close, and nothing is drawn or charged before: a change leaves no trace.
+    """
+    with market.store.write() as connection:
+        kept = _bid_while_open(connection, market, round_id, actor)
+        placed = max(market.clock(), kept.placed_at_ms + 1)  # so that a receipt's time names one bid
+        changed = update(bids).where(*_this_bid(round_id, actor, bid.replaces))
+        if connection.execute(changed.values(bid_micros=bid.bid_micros, placed_at_ms=placed)).rowcount == 0:
+            if kept.bid_micros != bid.bid_micros:
+                raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
+            placed = kept.placed_at_ms  # replaced before, by this request's twin
+    return bid_receipt(market, round_id, bid.bid_micros, placed)
+
+
+def withdraw_bid(market: Market, actor: User, round_id: str, placed_at_ms: int | None = None) -> Withdrawal:
+    """Forget an owner's bid, until bids close; only the one with this receipt, where its time is given."""
+    access.require(actor, "owner")
+    with market.store.write() as connection:
+        kept = _bid_while_open(connection, market, round_id, actor)
+        this = kept.placed_at_ms if placed_at_ms is None else placed_at_ms
+        if connection.execute(delete(bids).where(*_this_bid(round_id, actor, this))).rowcount == 0:
+            raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
+    return Withdrawal(round_id=round_id, withdrawn_at_ms=market.clock())
+
+
+def _this_bid(round_id: str, actor: User, placed_at_ms: int | None) -> tuple[ColumnElement[bool], ...]:
+    """Her bid of that receipt and no other: of two changes at once, the second finds it gone."""
+    return bids.c.round_id == round_id, bids.c.owner_id == actor.user_id, bids.c.placed_at_ms == placed_at_ms
+
+
+def _bid_while_open(connection: Connection, market: Market, round_id: str, actor: User) -> Found:
+    """Her bid in a round that still takes bids and is held, so that it cannot be cleared meanwhile."""
+    row = _round_for_owner(connection, round_id)
+    kept = _own(connection, bids, round_id, actor)
+    if kept is None:
+        raise NotFoundError(ProblemType.NO_BID, f"you have no bid in round {round_id}")
+    if row.state != "open" or row.bids_close_at_ms <= market.clock() or row.bids_root is not None:
+        raise ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed: yours stands as it was")
+    return kept
 
 
 def submit_report(market: Market, actor: User, round_id: str, report: Report) -> ReportReceipt:
@@ -188,6 +236,7 @@ _HELD = (
         rounds.c.terms_hash,
         rounds.c.bids_close_at_ms,
         rounds.c.reports_close_at_ms,
+        rounds.c.bids_root,
     )
     .where(rounds.c.round_id == bindparam("wanted"))
     .with_for_update(read=True)

@@ -8,6 +8,7 @@ it. An entry is a flat JSON object whose ``kind`` is one of
     elsewhere       the owner knows of reports that this device did not make: ``market``, ``reports``
     bid             a bid was made: the terms' hash and question it is for, and the bytes to send
     bid-accepted    ... and the market signed for it: ``receipt``
+    bid-withdrawn   ... and was withdrawn before bids closed
     lots            who was asked went by lot: ``asked``, draw, chance, posted price, and the evidence for them
     drawn           a report was drawn, and its eps charged for life
     sent, accepted, refused, paid     what became of it; ``accepted`` holds the signed receipt
@@ -22,7 +23,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from pdqs.owner.price import NANOS_PER_EPSILON
@@ -190,13 +191,28 @@ class Account:
         return max((e["reports"] for e in self._all("elsewhere") if e["market"] == market), default=0)
 
     def bid(self, market: str, round_id: str) -> StoredBid | None:
-        """The bid this device made in a round, if it made one: the last that it stored."""
-        made = [e for e in self._of(market, round_id) if e["kind"] == "bid"]
-        if not made:
-            return None
-        accepted = any(e["kind"] == "bid-accepted" for e in self._of(market, round_id))
-        owner_id = str(made[-1].get("owner_id", ""))
-        return StoredBid(**{name: made[-1][name] for name in _BID}, accepted=accepted, owner_id=owner_id)
+        """The bid of this device that stands in a round: the last the market signed for, else the last it stored."""
+        standing, sent = self._bids(market, round_id)
+        return standing or (sent[-1] if sent else None)
+
+    def unsigned_bids(self, market: str, round_id: str) -> list[StoredBid]:
+        """Bids stored since the one that stands, of which no receipt has come: the market may have any of them."""
+        return self._bids(market, round_id)[1]
+
+    def _bids(self, market: str, round_id: str) -> tuple[StoredBid | None, list[StoredBid]]:
+        standing: StoredBid | None = None
+        sent: list[StoredBid] = []
+        for entry in self._of(market, round_id):
+            if entry["kind"] == "bid":
+                fields = {name: entry[name] for name in _BID}
+                sent.append(StoredBid(**fields, accepted=False, owner_id=str(entry.get("owner_id", ""))))
+            elif entry["kind"] == "bid-accepted" and sent:
+                price = json.loads(entry["receipt"]).get("bid_micros")
+                signed = [bid for bid in sent if bid.bid_micros == price] or sent
+                standing, sent = replace(signed[-1], accepted=True), []
+            elif entry["kind"] == "bid-withdrawn":
+                standing, sent = None, []
+        return standing, sent
 
     def lots(self, market: str, round_id: str) -> StoredLots | None:
         """What the lot decided in a round, as it was first told."""

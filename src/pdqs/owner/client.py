@@ -8,7 +8,7 @@ from typing import Self, final
 
 import httpx
 
-from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
+from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice, Withdrawal
 from pdqs.protocol.market_messages import Me, Statement
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
@@ -91,6 +91,11 @@ class OwnerClient:
     def send_bid(self, round_id: str, body: bytes) -> BidReceipt:
         """Send a stored bid."""
         return self._line.ask(BidReceipt, "PUT", f"/v1/rounds/{_safe(round_id)}/bid", body=body)
+
+    def withdraw_bid(self, round_id: str, placed_at_ms: int) -> Withdrawal:
+        """Take back the bid of this receipt."""
+        path, which = f"/v1/rounds/{_safe(round_id)}/bid", {"placed_at_ms": placed_at_ms}
+        return self._line.ask(Withdrawal, "DELETE", path, params=which)
 
     def send_report(self, round_id: str, body: bytes) -> ReportReceipt:
         """Send a stored report."""

@@ -195,6 +195,12 @@ class Ledger:
                 self._append(db, {"kind": "bid", **fields})
         return _there(self.account().bid(market, round_id))
 
+    def change_bid(self, fields: Fields) -> StoredBid:
+        """Store a bid that is to take the place of the one that stands; it stands when the market has signed for it."""
+        with self._transaction() as db:
+            self._append(db, {"kind": "bid", **fields})
+        return self.account().unsigned_bids(fields["market"], fields["round_id"])[-1]
+
     def make_report(self, charge: Charge, draw: Callable[[], str]) -> StoredReport:
         """Charge and store one report, drawing it at most once ever.
 

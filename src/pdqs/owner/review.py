@@ -15,7 +15,7 @@ import numpy as np
 from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
-from pdqs.owner.account import OVERALL, Account, Charge, Spending, StoredBid, StoredReport
+from pdqs.owner.account import OVERALL, Account, Charge, Fields, Spending, StoredBid, StoredReport
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.errors import OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
@@ -95,31 +95,54 @@ class Device:
 
         ``owner_id`` is who the market takes her for, ``there`` the bid that it has already.
         """
+        self._may_bid(notice, bid_micros, there)
+        standing = self.ledger.account().bid(self.market, notice.round_id)
+        if there is not None and standing is not None:
+            return standing  # sent before, and kept: it stands though its receipt was lost
+        return self.ledger.keep_bid(self._bid_fields(notice, bid_micros, owner_id, None))
+
+    def change_bid(self, notice: RoundNotice, bid_micros: int, *, there: BidReceipt, owner_id: str = "") -> StoredBid:
+        """Check the round and store a bid that takes the place of this device's own, which the market has ``there``."""
+        self._may_bid(notice, bid_micros, there)
+        return self.ledger.change_bid(self._bid_fields(notice, bid_micros, owner_id, there.placed_at_ms))
+
+    def _may_bid(self, notice: RoundNotice, bid_micros: int, there: BidReceipt | None) -> None:
         refuse("bidding", replace(self.look(notice), bid_there=there), self.checks)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:
             raise OfferRefused(
                 f"a bid in this round lies between {exact_money(notice.bid_low_micros)} and"
                 f" {exact_money(notice.bid_high_micros)}, got {exact_money(bid_micros)}"
             )
-        standing = self.ledger.account().bid(self.market, notice.round_id)
-        if there is not None and standing is not None:
-            return standing  # sent before, and kept: it stands though its receipt was lost
-        return self.ledger.keep_bid(
-            {
-                "market": self.market,
-                "round_id": notice.round_id,
-                "bid_micros": bid_micros,
-                "terms_hash": notice.terms_hash,
-                "question": notice.question.model_dump_json(),
-                "terms": notice.terms,
-                "body": Bid(terms_hash=notice.terms_hash, bid_micros=bid_micros).model_dump_json(),
-                "owner_id": owner_id,
-            }
-        )
 
-    def take_bid_receipt(self, notice: RoundNotice, receipt: BidReceipt) -> None:
-        """Hold the market's receipt against the bid, and keep it."""
-        told = replace(self.look(notice), bid_there=receipt)
+    def _bid_fields(self, notice: RoundNotice, bid_micros: int, owner_id: str, replaces: int | None) -> Fields:
+        sent = Bid(terms_hash=notice.terms_hash, bid_micros=bid_micros, replaces=replaces)
+        return {
+            "market": self.market,
+            "round_id": notice.round_id,
+            "bid_micros": bid_micros,
+            "terms_hash": notice.terms_hash,
+            "question": notice.question.model_dump_json(),
+            "terms": notice.terms,
+            "body": sent.model_dump_json(exclude_none=True),
+            "owner_id": owner_id,
+        }
+
+    def catch_up(self, notice: RoundNotice, there: BidReceipt | None) -> None:
+        """Where the market has a change of the bid whose receipt was lost on its way: take the receipt now."""
+        account = self.ledger.account()
+        standing = account.bid(self.market, notice.round_id)
+        if there is None or standing is None or not standing.accepted or standing.bid_micros == there.bid_micros:
+            return
+        sent = [
+            bid for bid in account.unsigned_bids(self.market, notice.round_id) if bid.bid_micros == there.bid_micros
+        ]
+        if sent:
+            self.take_bid_receipt(notice, there, sent[-1])
+
+    def take_bid_receipt(self, notice: RoundNotice, receipt: BidReceipt, sent: StoredBid | None = None) -> None:
+        """Hold the market's receipt against the bid that was ``sent`` (unless said, the one that stands); keep it."""
+        heard = self.look(notice)
+        told = replace(heard, bid_there=receipt, bid=sent or heard.bid)
         refuse("bid receipt", told, self.checks)
         if told.bid is None or not told.bid.accepted:
             where = {"market": self.market, "round_id": notice.round_id}

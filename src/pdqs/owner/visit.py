@@ -37,12 +37,34 @@ class Visit:
         self.device.take_bid_receipt(notice, receipt)
         return kept
 
+    def change_bid(self, round_id: str, bid_micros: int) -> StoredBid:
+        """Put another price in the place of this device's bid, until bids close; what stands comes back."""
+        notice, there = self.client.notice(round_id), self.client.bid_if_any(round_id)
+        if there is None:
+            return self.bid(round_id, bid_micros)
+        self.device.catch_up(notice, there)
+        mine = self.client.account().user.user_id
+        sent = self.device.change_bid(notice, bid_micros, there=there, owner_id=mine)
+        self.device.take_bid_receipt(notice, self.client.send_bid(round_id, sent.body.encode()), sent)
+        return sent
+
+    def withdraw_bid(self, round_id: str) -> None:
+        """Take back the owner's bid, until bids close, whichever device made it."""
+        there = self.client.bid_if_any(round_id)
+        if there is not None:
+            self.client.withdraw_bid(round_id, there.placed_at_ms)
+        where = {"market": self.device.market, "round_id": round_id}
+        if self.device.ledger.account().bid(self.device.market, round_id) is not None:
+            self.device.ledger.note("bid-withdrawn", **where, at_ms=self.clock())
+
     def review(self, round_id: str) -> Review:
         """Everything the market says about a round, checked; what the lot decided is kept."""
+        notice, bid_there = self.client.notice(round_id), self.client.bid_if_any(round_id)
+        self.device.catch_up(notice, bid_there)
         found = self.device.review(
-            self.client.notice(round_id),
+            notice,
             self.client.offer(round_id),
-            bid_there=self.client.bid_if_any(round_id),
+            bid_there=bid_there,
             report_there=self.client.report_if_any(round_id),
             counted=self.client.account().reports_made,
         )

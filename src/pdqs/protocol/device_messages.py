@@ -136,10 +136,15 @@ class RoundNotice(Message):
 
 
 class Bid(Message):
-    """An owner's price in micro-units of money for one unit of epsilon. One to a round; it stands once acknowledged."""
+    """An owner's price in micro-units of money for one unit of epsilon. One to a round.
+
+    ``replaces`` is the ``placed_at_ms`` of the receipt of the bid whose place this one takes, until bids close; without
+    it a bid that differs from the one kept is refused, so that a request that comes late undoes nothing.
+    """
 
     terms_hash: Hash
     bid_micros: BidMicros
+    replaces: Millis | None = None
 
 
 class BidReceipt(Message):
@@ -150,6 +155,13 @@ class BidReceipt(Message):
     bid_micros: BidMicros
     placed_at_ms: Millis
     signature: Signature = ""
+
+
+class Withdrawal(Message):
+    """The market keeps no bid of hers in this round any more."""
+
+    round_id: Identifier
+    withdrawn_at_ms: Millis
 
 
 class Lots(Message):

@@ -91,15 +91,23 @@ def bid(
     market: Market = "",
     device: File = None,
 ) -> None:
-    """Name your price in a round. It stands once the market has signed for it."""
-    from pdqs.owner.errors import DeviceError
-
+    """Name your price in a round, or another while bids are open. It stands once the market has signed for it."""
     asked = _micros(price)
     with _ledger(device) as ledger, _visiting(ledger, market) as visit:
         kept = visit.bid(round_id, asked)
         if kept.bid_micros != asked:
-            raise DeviceError(f"your bid of {_money(kept.bid_micros)} stands in this round and cannot be changed")
+            kept = visit.change_bid(round_id, asked)
     print(f"Your bid of {_money(kept.bid_micros)} per unit of epsilon stands in round {round_id}.")
+
+
+@run.command()
+def withdraw(
+    round_id: Annotated[str, typer.Argument(metavar="ROUND")], market: Market = "", device: File = None
+) -> None:
+    """Take your bid back while bids are open. Nothing was drawn and nothing is spent."""
+    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+        visit.withdraw_bid(round_id)
+    print(f"You have no bid in round {round_id}.")
 
 
 @run.command()

@@ -15,7 +15,7 @@ from pdqs.market.settings import Settings
 
 _OWNERS = re.compile(rb"/v1/(tokens|me|statement|notices(/[a-z0-9_]{1,40})?|rounds/[a-z0-9_]{1,40}/(bid|offer|report))")
 _ALLOWED = [
-    (b"access-control-allow-methods", b"GET, PUT, POST"),
+    (b"access-control-allow-methods", b"GET, PUT, POST, DELETE"),
     (b"access-control-allow-headers", b"authorization, content-type"),
     (b"access-control-max-age", b"600"),
 ]

@@ -9,10 +9,20 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, forecasting, own_data, people, reads, records, round_steps, transfers
+from pdqs.market import access, bidding, forecasting, own_data, people, reads, records, round_steps, transfers
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
-from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Offer, Report, ReportReceipt, RoundNotice
+from pdqs.protocol.device_messages import (
+    Bid,
+    BidReceipt,
+    Identifier,
+    Millis,
+    Offer,
+    Report,
+    ReportReceipt,
+    RoundNotice,
+    Withdrawal,
+)
 from pdqs.protocol.market_messages import (
     AccessPage,
     AnswerMessage,
@@ -70,7 +80,7 @@ Limit = Annotated[int, Query(ge=1, le=200, description="How many at most")]
 
 @router.put("/rounds/{round_id}/bid", tags=["owners"])
 async def put_bid(round_id: RoundId, bid: Bid, caller: Calling) -> BidReceipt:
-    """Bid. One to a round; the same again is the same bid (owner)."""
+    """Bid, or change the bid that ``replaces`` names. One to a round; the same again is the same bid (owner)."""
     return await run_in_threadpool(lambda: round_steps.place_bid(caller.market, caller.user(), round_id, bid))
 
 
@@ -294,6 +304,16 @@ def get_notice(round_id: RoundId, caller: Calling) -> RoundNotice:
 def get_bid(round_id: RoundId, caller: Calling) -> BidReceipt:
     """The caller's own bid (owner)."""
     return reads.bid(caller.market, caller.user(), round_id)
+
+
+@router.delete("/rounds/{round_id}/bid", tags=["owners"])
+def delete_bid(
+    round_id: RoundId,
+    caller: Calling,
+    placed_at_ms: Annotated[Millis | None, Query(description="Of the receipt: withdraw this bid and no other")] = None,
+) -> Withdrawal:
+    """Withdraw the caller's own bid, until bids close (owner)."""
+    return bidding.withdraw_bid(caller.market, caller.user(), round_id, placed_at_ms)
 
 
 @router.get("/rounds/{round_id}/offer", tags=["owners"])

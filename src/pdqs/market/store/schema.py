@@ -1,7 +1,8 @@
 """The tables, once, for both databases. On SQLite they are STRICT: a column holds its type or the write fails.
 
-Bids, offers and reports are written once and never changed. Money lives in ``accounts``, ``transactions`` and
-``postings`` alone; only ``world`` (everything outside the market) may be below zero, and the database itself says so.
+Offers and reports are written once and never changed, bids not after they close. Money lives in ``accounts``,
+``transactions`` and ``postings`` alone; only ``world`` (everything outside the market) may be below zero, and the
+database itself says so.
 """
 
 from __future__ import annotations

@@ -86,10 +86,29 @@ export class Account {
     return Math.max(0, ...this.all("elsewhere").filter((entry) => entry.market === market).map((entry) => entry.reports));
   }
 
+  /** The bid of this device that stands in a round: the last the market signed for, else the last it stored. */
   bid(market, roundId) {
-    const here = this.of(market, roundId);
-    const made = here.filter((entry) => entry.kind === "bid").at(-1);
-    return made ? { ...made, accepted: here.some((entry) => entry.kind === "bid-accepted") } : null;
+    const { standing, sent } = this.#bids(market, roundId);
+    return standing ?? sent.at(-1) ?? null;
+  }
+
+  /** Bids stored since the one that stands, of which no receipt has come: the market may have any of them. */
+  unsignedBids(market, roundId) {
+    return this.#bids(market, roundId).sent;
+  }
+
+  #bids(market, roundId) {
+    let [standing, sent] = [null, []];
+    for (const entry of this.of(market, roundId)) {
+      if (entry.kind === "bid") sent.push({ ...entry, accepted: false });
+      if (entry.kind === "bid-accepted" && sent.length) {
+        const price = JSON.parse(entry.receipt).bid_micros;
+        standing = { ...(sent.findLast((bid) => bid.bid_micros === price) ?? sent.at(-1)), accepted: true };
+        sent = [];
+      }
+      if (entry.kind === "bid-withdrawn") [standing, sent] = [null, []];
+    }
+    return { standing, sent };
   }
 
   /** What the lot decided in a round, as it was first told. */

@@ -61,15 +61,9 @@ export class Device {
   /** Check the round, and store a bid for it before it is sent. `there`: the bid that the market has already; `ownerId`:
    * who the market takes her for. */
   async bid(notice, bidMicros, there = null, ownerId = "") {
-    const told = { ...(await this.look(notice)), bidThere: there };
-    await refuse("bidding", told, this.checks);
-    if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
-      throw new Refusal("Your price must lie within the round's range.");
-    }
+    const told = await this.#mayBid(notice, bidMicros, there);
     if (there && told.bid) return told.bid;
-    const body = JSON.stringify({ terms_hash: notice.terms_hash, bid_micros: bidMicros });
-    const { terms_hash, terms } = notice;
-    const made = { ...this.at(notice.round_id), bid_micros: bidMicros, terms_hash, terms, question: JSON.stringify(notice.question), body, owner_id: ownerId };
+    const made = this.#bidFields(notice, bidMicros, ownerId);
     const rows = await this.store.append((rows) => {
       const kept = accountOf(rows).bid(this.market, notice.round_id);
       return kept?.accepted ? [] : [nextRow(rows, { kind: "bid", ...made })];
@@ -77,9 +71,45 @@ export class Device {
     return accountOf(rows).bid(this.market, notice.round_id);
   }
 
-  /** Hold the market's receipt against the bid, and keep it. */
-  async takeBidReceipt(notice, receipt) {
-    const told = { ...(await this.look(notice)), bidThere: receipt };
+  async #mayBid(notice, bidMicros, there) {
+    const told = { ...(await this.look(notice)), bidThere: there };
+    await refuse("bidding", told, this.checks);
+    if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
+      throw new Refusal("Your price must lie within the round's range.");
+    }
+    return told;
+  }
+
+  #bidFields({ round_id, terms_hash, terms, question }, bidMicros, ownerId, replaces) {
+    const body = JSON.stringify({ terms_hash, bid_micros: bidMicros, replaces });
+    return { ...this.at(round_id), bid_micros: bidMicros, terms_hash, terms, question: JSON.stringify(question), body, owner_id: ownerId };
+  }
+
+  /** Check the round and store a bid that takes the place of this device's own, which the market has `there`. */
+  async changeBid(notice, bidMicros, there, ownerId = "") {
+    await this.#mayBid(notice, bidMicros, there);
+    await this.note("bid", this.#bidFields(notice, bidMicros, ownerId, there.placed_at_ms));
+    return (await this.account()).unsignedBids(this.market, notice.round_id).at(-1);
+  }
+
+  /** Where the market has a change of the bid whose receipt was lost on its way: take the receipt now. */
+  async catchUp(notice, there) {
+    const account = await this.account();
+    const standing = account.bid(this.market, notice.round_id);
+    if (!there || !standing?.accepted || standing.bid_micros === there.bid_micros) return;
+    const sent = account.unsignedBids(this.market, notice.round_id).findLast((bid) => bid.bid_micros === there.bid_micros);
+    if (sent) await this.takeBidReceipt(notice, there, sent);
+  }
+
+  /** The bid was taken back. */
+  async withdrawn(roundId, nowMs) {
+    if (await this.bidFor(roundId)) await this.note("bid-withdrawn", { ...this.at(roundId), at_ms: nowMs });
+  }
+
+  /** Hold the market's receipt against the bid that was `sent` (unless said, the one that stands), and keep it. */
+  async takeBidReceipt(notice, receipt, sent = null) {
+    const heard = await this.look(notice);
+    const told = { ...heard, bidThere: receipt, bid: sent ?? heard.bid };
     await refuse("bid receipt", told, this.checks);
     if (told.bid.accepted) return;
     await this.note("bid-accepted", { ...this.at(notice.round_id), at_ms: receipt.placed_at_ms, receipt: JSON.stringify(receipt) });

@@ -61,10 +61,30 @@ export class Visit {
     return kept;
   }
 
+  /** Put another price in the place of this browser's bid, until bids close. */
+  async changeBid(round, bidMicros) {
+    const [notice, there] = [await this.notice(round), await this.bidThere(round)];
+    if (!there) return this.bid(round, bidMicros);
+    await this.device.catchUp(notice, there);
+    const { user } = await this.get("me", "/me");
+    const sent = await this.device.changeBid(notice, bidMicros, there, user?.user_id);
+    const receipt = this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid`, { method: "PUT", body: sent.body }));
+    await this.device.takeBidReceipt(notice, receipt, sent);
+    return sent;
+  }
+
+  /** Take back the owner's bid, until bids close, whichever device made it. */
+  async withdrawBid(round) {
+    const there = await this.bidThere(round);
+    if (there) await this.ask(`/rounds/${round}/bid?placed_at_ms=${there.placed_at_ms}`, { method: "DELETE" });
+    await this.device.withdrawn(round, this.clock());
+  }
+
   /** Everything the market says about a round, checked; what the lot decided is kept. */
   async review(round) {
     const [notice, offer] = [await this.notice(round), await this.offer(round)];
     const [bidThere, reportThere] = [await this.bidThere(round), await this.reportThere(round)];
+    await this.device.catchUp(notice, bidThere);
     const { reports_made: counted } = await this.get("me", "/me");
     const found = await this.device.review(notice, offer, { bidThere, reportThere, counted });
     await this.device.keepLots(found);

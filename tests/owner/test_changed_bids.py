@@ -1,0 +1,129 @@
+"""A device that changes its bid holds the offer to the bid that stands, whatever was lost on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdqs.owner.account import Account
+from pdqs.owner.errors import OfferRefused
+from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
+from pdqs.protocol.device_messages import BidReceipt, RoundNotice
+
+from .node import twin
+from .rounds import CLOSES, bid_fields, bid_receipt, notice, offer
+
+MARKET = "http://market.example"
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Any:
+    ledger = Ledger(tmp_path / "device.sqlite")
+    yield Device(market=MARKET, ledger=ledger)
+    ledger.close()
+
+
+def standing(device: Device, about: RoundNotice) -> int | None:
+    bid = device.ledger.account().bid(MARKET, about.round_id)
+    return None if bid is None else bid.bid_micros
+
+
+def signed_bid(device: Device, about: RoundNotice, price: int) -> BidReceipt:
+    device.bid(about, price)
+    receipt = bid_receipt(about, price, placed_at_ms=CLOSES - 100)
+    device.take_bid_receipt(about, receipt)
+    return receipt
+
+
+def test_a_change_stands_once_the_market_has_signed_for_it(device: Device) -> None:
+    about = notice(state="open")
+    first = signed_bid(device, about, 100)
+    sent = device.change_bid(about, 200, there=first)
+    assert f'"replaces":{first.placed_at_ms}' in sent.body
+    assert standing(device, about) == 100
+    device.take_bid_receipt(about, bid_receipt(about, 200), sent)
+    assert standing(device, about) == 200
+    device.review(notice(), offer(notice(), bid_micros=200), bid_there=bid_receipt(about, 200))
+
+
+def test_a_change_whose_receipt_was_lost_is_caught_up_with(device: Device) -> None:
+    about, closed = notice(state="open"), notice()
+    first = signed_bid(device, about, 100)
+    device.change_bid(about, 200, there=first)
+    there = bid_receipt(about, 200)
+    with pytest.raises(OfferRefused, match="another bid of yours"):
+        device.review(closed, offer(closed, bid_micros=200), bid_there=there)
+    device.catch_up(closed, there)
+    assert device.review(closed, offer(closed, bid_micros=200), bid_there=there).bid_micros == 200
+
+
+def test_a_change_that_never_arrived_leaves_the_first_bid_standing(device: Device) -> None:
+    about, closed = notice(state="open"), notice()
+    first = signed_bid(device, about, 100)
+    device.change_bid(about, 200, there=first)
+    device.catch_up(closed, first)
+    assert device.review(closed, offer(closed, bid_micros=100), bid_there=first).bid_micros == 100
+
+
+def test_a_market_that_goes_back_to_the_cheaper_bid_is_refused(device: Device) -> None:
+    """The market signs once more for a bid that it signed away: no catching up makes that hers again."""
+    about, closed = notice(state="open"), notice()
+    first = signed_bid(device, about, 100)
+    sent = device.change_bid(about, 200, there=first)
+    device.take_bid_receipt(about, bid_receipt(about, 200, placed_at_ms=CLOSES - 50), sent)
+    again = bid_receipt(about, 100, placed_at_ms=CLOSES - 10)
+    device.catch_up(closed, again)
+    with pytest.raises(OfferRefused, match="another bid of yours"):
+        device.review(closed, offer(closed, bid_micros=100), bid_there=again)
+
+
+def test_a_receipt_for_the_old_price_is_no_receipt_for_the_change(device: Device) -> None:
+    about = notice(state="open")
+    first = signed_bid(device, about, 100)
+    sent = device.change_bid(about, 200, there=first)
+    with pytest.raises(OfferRefused, match="says another price"):
+        device.take_bid_receipt(about, first, sent)
+
+
+def test_after_a_withdrawal_there_is_nothing_to_hold_an_offer_to(device: Device) -> None:
+    about, closed = notice(state="open"), notice()
+    first = signed_bid(device, about, 100)
+    device.ledger.note("bid-withdrawn", market=MARKET, round_id=about.round_id, at_ms=1)
+    assert standing(device, about) is None
+    with pytest.raises(OfferRefused, match="made no bid"):
+        device.review(closed, offer(closed, bid_micros=100), bid_there=first)
+    signed_bid(device, about, 300)
+    assert standing(device, about) == 300
+
+
+def test_both_devices_read_the_same_standing_bid_off_the_same_entries() -> None:
+    about = notice(state="open")
+
+    def made(price: int) -> dict[str, Any]:
+        return {"kind": "bid", **bid_fields(about, price, MARKET)}
+
+    def taken(price: int) -> dict[str, Any]:
+        receipt = bid_receipt(about, price).model_dump_json()
+        return {"kind": "bid-accepted", "market": MARKET, "round_id": about.round_id, "at_ms": 1, "receipt": receipt}
+
+    gone = {"kind": "bid-withdrawn", "market": MARKET, "round_id": about.round_id, "at_ms": 1}
+    cases = [
+        [],
+        [made(1), made(2)],
+        [made(1), taken(1)],
+        [made(1), taken(1), made(2)],
+        [made(1), taken(1), made(2), made(3), taken(2)],
+        [made(1), taken(1), made(2), taken(2), made(1)],
+        [made(1), taken(1), gone],
+        [made(1), taken(1), made(2), gone, made(3)],
+    ]
+    asked = [{"entries": entries, "market": MARKET, "round": about.round_id} for entries in cases]
+    found = twin(standing=asked)["standing"]
+    for entries, (price, accepted, unsigned) in zip(cases, found, strict=True):
+        account = Account(entries)
+        bid, waiting = account.bid(MARKET, about.round_id), account.unsigned_bids(MARKET, about.round_id)
+        assert [bid and bid.bid_micros, bid and bid.accepted] == [price, accepted]
+        assert [one.bid_micros for one in waiting] == unsigned
