@@ -18,8 +18,10 @@ import pdqs
 from pdqs.clearing import summarise
 from pdqs.model.errors import FileError, InputError
 from pdqs.scale import Run, open_source
-from pdqs.scale.cluster import ClusterError, Dask, Task, connected, fingerprint, merge_all
+from pdqs.scale.cluster import Dask, connected, merge_all
+from pdqs.scale.fingerprints import fingerprint
 from pdqs.scale.kernels import CountBids, DrawnRows, Names
+from pdqs.scale.worker_retry import ClusterError, Task
 
 from .markets import assert_same_answer, assert_same_round, in_memory, lottery_for, market, save, terms_for
 

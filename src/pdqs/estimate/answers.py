@@ -20,9 +20,10 @@ from pdqs.estimate.histogram import read_histogram
 from pdqs.estimate.level import z_of
 from pdqs.estimate.levels import read_levels
 from pdqs.estimate.mean import read_mean
+from pdqs.estimate.missing_reports import missing_note
 from pdqs.estimate.quantile import read_quantile
 from pdqs.estimate.readings import Cdf, Cumulative, Reading, Widening
-from pdqs.estimate.remarks import missing_note, reason_for_silence, sensitivity_of, warnings_of
+from pdqs.estimate.remarks import reason_for_silence, sensitivity_of, warnings_of
 from pdqs.estimate.staged import StageSeen, read_sides, share_asked, stages_seen
 from pdqs.estimate.tallies import Tally
 from pdqs.model.arrays import Figure

@@ -10,7 +10,7 @@ import numpy as np
 from pdqs.estimate.chances import Sampled, sampled
 from pdqs.estimate.drawn import share_variance
 from pdqs.estimate.evidence import Evidence
-from pdqs.estimate.remarks import statistic_of
+from pdqs.estimate.functionals import statistic_of
 from pdqs.model.arrays import Figure
 from pdqs.model.names import QuestionKind
 from pdqs.model.query import Count, Mean, Median, Quantile

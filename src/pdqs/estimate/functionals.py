@@ -14,6 +14,8 @@ from typing import Protocol, final
 import numpy as np
 
 from pdqs.model.arrays import Floats
+from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
+from pdqs.rounds.terms import Terms
 
 
 class Functional(Protocol):
@@ -144,3 +146,19 @@ class NumberMean:
     def second(self, histogram: Floats) -> Floats:
         second: Floats = np.dot(histogram, (self.numbers - self.centre) ** 2)[None]
         return second
+
+
+def statistic_of(terms: Terms) -> Functional:
+    """The functional that a query is read from; of smaller questions, the shares or numbers of their answers."""
+    query = terms.query
+    if not terms.asking.whole:
+        return NumberMean(terms.asking.answers.numbers) if isinstance(query, Mean) else Shares(terms.kappa)
+    if isinstance(query, Count):
+        return Shares(2)
+    if isinstance(query, Histogram):
+        return Shares(query.domain.size)
+    if isinstance(query, Median | Quantile):
+        return CumulativeShares(query.domain.size)
+    if isinstance(query, Mean):
+        return NumberMean(query.domain.numbers)
+    raise AssertionError(f"no statistic is known for {query.kind}")

@@ -13,7 +13,7 @@ import numpy as np
 from pdqs.clearing import clear
 from pdqs.estimate import in_stages, of_tally, read_evidence, tally
 from pdqs.estimate.answers import evidence_for
-from pdqs.estimate.remarks import looks_correlated
+from pdqs.estimate.correlation_warning import looks_correlated
 from pdqs.experiments import bids, populations
 from pdqs.experiments.mechanisms import COEFFICIENTS, Mechanism, Offerings, mechanism_named
 from pdqs.experiments.setups import SYNTHETIC, Cell, Experiment, Plan

@@ -13,7 +13,7 @@ from dataclasses import fields
 
 from sqlalchemy import Connection, and_, func, not_, select, update
 
-from pdqs.market import access, ledger
+from pdqs.market import access, escrow
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market, Stuck
 from pdqs.market.http.observe import where
@@ -32,7 +32,7 @@ from pdqs.model.errors import InvariantError, PdqsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.planning.forecasts import forecast_half_width
 from pdqs.privacy.loss import Q_UNITS
-from pdqs.protocol.market_messages import EntryKind, NonceReveal, Round, RoundPlan, User
+from pdqs.protocol.market_messages import NonceReveal, Round, RoundPlan, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 from pdqs.rounds.commitments import commitment_to
 from pdqs.verifying.figures import Cleared, cleared
@@ -96,11 +96,7 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
             closes = now + 1000 * plan.bid_seconds
             secrets = new_secrets(market, plan)
             terms = frozen(round_id, plan, closes, current_key(connection, now), secrets.promised)
-            amounts = {
-                ledger.account_of("consumer", row.consumer_id): -plan.budget_micros,
-                ledger.account_of("escrow", round_id): plan.budget_micros,
-            }
-            _post(connection, "escrow", round_id, now, amounts)
+            escrow.set_aside(connection, row, now, plan.budget_micros)
             figures = {"terms": terms.document, "terms_hash": terms.hash, "opened_at_ms": now}
             held = {"seed": secrets.seed, "nonce": secrets.nonce}
             _change(connection, round_id, state="open", bids_close_at_ms=closes, **figures, **held)
@@ -303,30 +299,15 @@ def _settle(connection: Connection, row: Found, now: int) -> None:
     lines = [Line(**dict(zip(names, line[1:], strict=True))) for line in found]
     root = root_over_reports(row.round_id, {line.owner_id: line.code for line in found})
     outcome = outcome_of(row.round_id, row.terms_hash, terms_of(plan), lines, root)
-    payments = zip(found, outcome.payment_micros.tolist(), strict=True)
-    amounts = {ledger.account_of("owner", line.owner_id): payment for line, payment in payments}
-    amounts[ledger.account_of("consumer", row.consumer_id)] = outcome.answer.returned_micros
-    amounts[ledger.account_of("escrow", row.round_id)] = -plan.budget_micros
-    _post(connection, "settlement", row.round_id, now, amounts)
+    payments = dict(zip((line.owner_id for line in found), outcome.payment_micros.tolist(), strict=True))
+    escrow.pay_and_return(connection, row, now, payments, outcome.answer.returned_micros, plan.budget_micros)
     figures = {"paid_micros": outcome.answer.paid_micros, "answer": outcome.answer.model_dump_json()}
     _change(connection, row.round_id, state="settled", ended_at_ms=now, **figures)
 
 
 def _cancel(connection: Connection, row: Found, now: int, reason: str) -> None:
-    held = ledger.balance(connection, ledger.account_of("escrow", row.round_id))
-    if held:
-        amounts = {
-            ledger.account_of("escrow", row.round_id): -held,
-            ledger.account_of("consumer", row.consumer_id): held,
-        }
-        _post(connection, "return", row.round_id, now, amounts)
+    escrow.give_back(connection, row, now)
     _change(connection, row.round_id, state="cancelled", ended_at_ms=now, reason=reason)
-
-
-def _post(connection: Connection, kind: EntryKind, round_id: str, now: int, amounts: dict[str, int]) -> None:
-    entry = ledger.Entry(transaction_id=f"{kind}:{round_id}", kind=kind, at_ms=now, amounts=amounts, round_id=round_id)
-    before = f"transaction {entry.transaction_id} was entered before, but the round's state says it was not"
-    ensure(ledger.post(connection, entry), before)
 
 
 def _change(connection: Connection, round_id: str, **values: object) -> None:

@@ -34,7 +34,8 @@ from pdqs.model.errors import MissingExtraError
 from pdqs.neural.checkpoint import Checkpoint, load, load_training, save, save_training
 from pdqs.neural.config import MENDED, PRINTED, RECIPES, RELEASED, LearnConfig, NpqmConfig, Recipe
 from pdqs.neural.curves import Learned, LearnedPrice
-from pdqs.neural.rules import Logistic, Nets, Npqm
+from pdqs.neural.logistic_rule import Logistic
+from pdqs.neural.npqm_rule import Nets, Npqm
 
 if TYPE_CHECKING:
     from pdqs.neural.training import Moment, Saved, Trained

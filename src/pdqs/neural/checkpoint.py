@@ -24,7 +24,7 @@ from pdqs.model.arrays import Floats
 from pdqs.model.errors import FileError, PdqsError
 from pdqs.neural.config import NpqmConfig, Recipe
 from pdqs.neural.curves import Learned
-from pdqs.neural.rules import Nets, Npqm
+from pdqs.neural.npqm_rule import Nets, Npqm
 from pdqs.pricing.rules.base import Setting
 from pdqs.privacy.contracts import contract_named
 from pdqs.tables.atomic import replacing

@@ -15,7 +15,7 @@ from pdqs.model.arrays import Column, Floats
 from pdqs.model.errors import InputError, RuleError
 from pdqs.neural import dual_ascent
 from pdqs.neural.config import KEPT, NpqmConfig
-from pdqs.neural.rules import Nets, Npqm
+from pdqs.neural.npqm_rule import Nets, Npqm
 from pdqs.neural.sums import product
 from pdqs.pricing.rules.base import Setting
 

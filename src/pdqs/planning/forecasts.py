@@ -200,7 +200,7 @@ class PlanCurve(Shown, Framed):
 
     def figure(self) -> Figure:
         """The curve as a picture, with the planned point marked."""
-        from pdqs.present.figures import plan_figure
+        from pdqs.present.precision_chart import plan_figure
 
         return plan_figure(self)
 

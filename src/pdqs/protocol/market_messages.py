@@ -22,6 +22,7 @@ from pdqs.protocol.device_messages import (
     Question,
     Text,
 )
+from pdqs.rounds.defaults import DEFAULT_EPSILON_MAX, DEFAULT_ESTIMATOR, DEFAULT_RULE
 
 MOST_BUDGET_MICROS = 10**12
 """A budget of this many micro-units is still exact as a float amount of money, which is what the core's terms hold."""
@@ -147,9 +148,9 @@ class RoundPlan(Message):
     budget_micros: Annotated[int, Field(ge=1, le=MOST_BUDGET_MICROS)]
     bid_low_micros: BidMicros = 0
     bid_high_micros: BidMicros = 1_000_000
-    rule: Annotated[str, OneOf(MARKET_RULES)] = RuleName.LOTTERY.value
-    estimator: Annotated[str, OneOf(MARKET_ESTIMATORS)] = EstimatorName.UNBIASED.value
-    epsilon_max: Annotated[float, Field(ge=0.01, le=16, allow_inf_nan=False)] = 2.0
+    rule: Annotated[str, OneOf(MARKET_RULES)] = DEFAULT_RULE
+    estimator: Annotated[str, OneOf(MARKET_ESTIMATORS)] = DEFAULT_ESTIMATOR
+    epsilon_max: Annotated[float, Field(ge=0.01, le=16, allow_inf_nan=False)] = DEFAULT_EPSILON_MAX
     minimum_owners: Annotated[int, Field(ge=2, le=1_000_000)] = 2
     bid_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
     report_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400

@@ -16,7 +16,7 @@ from pdqs.model.checks import number, shown
 from pdqs.model.domain import Domain
 from pdqs.model.errors import RuleError, TermsError
 from pdqs.model.money import LARGEST_PAYMENT_MICROS, MICROS_PER_UNIT, budget_micros
-from pdqs.model.names import ClearingName, ContractName, EstimatorName, QuestionKind, RuleName, chosen
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, RuleName, chosen
 from pdqs.model.priors import FromPastBids, Prior, Uniform
 from pdqs.model.query import KINDS, Count, Query
 from pdqs.model.question import Question
@@ -25,12 +25,10 @@ from pdqs.pricing import rules
 from pdqs.pricing.rules import Rule, Setting
 from pdqs.privacy.contracts import Contract, contract_named
 from pdqs.privacy.loss import Q_UNITS, cap_epsilon, cap_q
+from pdqs.rounds import defaults
 from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
 from pdqs.rounds.choosing import Given, resolved
 from pdqs.rounds.clearings import FACTS, ClearingFacts
-
-DEFAULT_EPSILON_MAX = 2.0
-"""For yes-or-no questions a higher cap buys a lottery next to nothing (section 9 of docs/theory)."""
 
 LEAST_Q = 2.0**-16
 """A smaller q tells nothing, and no estimator counts it."""
@@ -58,16 +56,16 @@ class Terms(Shown):
 
     query: Query
     budget: float
-    bid_range: tuple[float, float] = (0.0, 1.0)
-    rule: str | Rule = RuleName.LOTTERY.value
-    clearing: str = ClearingName.LADDER.value
-    contract: str = ContractName.ON_REPORT.value
-    epsilon_max: float = DEFAULT_EPSILON_MAX
-    estimator: str = EstimatorName.UNBIASED.value
+    bid_range: tuple[float, float] = defaults.DEFAULT_BID_RANGE
+    rule: str | Rule = defaults.DEFAULT_RULE
+    clearing: str = defaults.DEFAULT_CLEARING
+    contract: str = defaults.DEFAULT_CONTRACT
+    epsilon_max: float = defaults.DEFAULT_EPSILON_MAX
+    estimator: str = defaults.DEFAULT_ESTIMATOR
     prior: Prior | None = None
     scale: float | None = None
     priced_as_binary: bool = False
-    question: Given = QuestionKind.AUTO.value
+    question: Given = defaults.DEFAULT_QUESTION
     stages: int | None = dataclasses.field(default=None, compare=False)
 
     def __post_init__(self) -> None:

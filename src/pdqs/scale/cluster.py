@@ -6,39 +6,25 @@ tell. Only one merged sum and the progress come back here: the reports are never
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import itertools
 import logging
 import secrets
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any, final
 
-import numpy as np
-
-from pdqs.clearing.lottery import LotteryMarket, clear_by_lottery
-from pdqs.model.errors import FileError, MissingExtraError, PdqsError
-from pdqs.pricing.payment import curve
-from pdqs.pricing.rules import Optimal, Setting
-from pdqs.pricing.rules.lottery import Lottery
-from pdqs.privacy.contracts import ON_REPORT
-from pdqs.privacy.draws import LOTTERY_WORD, draw_key, words_of_owners
+from pdqs.model.errors import MissingExtraError
 from pdqs.scale.engines import cores
+from pdqs.scale.fingerprints import fingerprint
 from pdqs.scale.kernels import Kernel, Sum, merge
 from pdqs.scale.source import Piece
+from pdqs.scale.worker_retry import ClusterError, Task, refuse_failed
 
-TRIES = 3
 FAN_IN = 8
 """So many sums are merged by one task: a tree of depth 4 serves 4,096 pieces."""
-
-
-class ClusterError(PdqsError):
-    """The cluster cannot be reached, or cannot be trusted to compute as this machine does."""
 
 
 @contextmanager
@@ -105,13 +91,7 @@ class Dask:
     def _await(self, future: Any) -> Any:
         distributed = _distributed()
         distributed.wait(future)
-        fault = future.exception() if future.status == "error" else None
-        if isinstance(fault, distributed.KilledWorker):
-            raise ClusterError(f"workers died again and again at {fault.task}: is there memory for a piece?") from None
-        if fault is not None:
-            raise fault
-        if future.status != "finished":
-            raise ClusterError(f"the cluster gave up a task: {future.status}")
+        refuse_failed(future, distributed.KilledWorker)
         return future
 
 
@@ -123,59 +103,6 @@ def _distributed() -> Any:
         raise MissingExtraError(f"a cluster needs {missing.name}: pip install 'pdqs[scale]'") from None
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A kernel that first makes sure that this machine computes as the one that asks does, and tries again on I/O.
-
-    A worker's death is the scheduler's business: it gives the task to another.
-    """
-
-    kernel: Kernel[Any]
-    expected: str
-
-    def __call__(self, piece: Piece) -> object:
-        if fingerprint() != self.expected:
-            raise ClusterError(
-                "a worker computes other figures than this machine (another pdqs, NumPy or kind of processor),"
-                " so offers would not be the same everywhere: give all workers the same software, and on mixed"
-                " processors set NPY_DISABLE_CPU_FEATURES alike"
-            )
-        for waited in range(1, TRIES):
-            try:
-                return self.kernel(piece, 1)
-            except (FileError, OSError):  # a store or a disk may be back in a moment; bad data will not be good then
-                time.sleep(waited)
-        return self.kernel(piece, 1)
-
-
 def merge_all(sums: list[Sum]) -> Sum:
     """All of them together."""
     return reduce(merge, sums)
-
-
-@lru_cache(maxsize=1)
-def fingerprint() -> str:
-    """A hash of prices and chances on a few thousand bids: equal on machines whose floating point is the same.
-
-    Of a lottery too, at q* and beyond it.
-
-    >>> fingerprint() == fingerprint()
-    True
-    """
-    bids = np.linspace(0.0, 1.0, 4097)
-    found = hashlib.sha256()
-    for domain_size, scale in itertools.product((2, 64), (0.5, 1.0, 3.0)):
-        setting = Setting(contract=ON_REPORT, domain_size=domain_size)
-        chosen = curve(Optimal(setting=setting), scale, setting)
-        found.update(chosen.q(bids).tobytes())
-        found.update(chosen.payment(bids).tobytes())
-        found.update(setting.load(chosen.q(bids)).tobytes())
-    few = bids[::16]
-    words = words_of_owners(np.arange(few.size, dtype=np.uint64), draw_key(0), LOTTERY_WORD)
-    for q_max in (0.5, 0.99):
-        rule = Lottery(setting=Setting(contract=ON_REPORT, q_max=q_max))
-        drawn = clear_by_lottery(few, words, LotteryMarket(rule=rule, budget_micros=50_000_000))
-        for figures in (drawn.chance, drawn.q, drawn.price_micros):
-            found.update(figures.tobytes())
-    return found.hexdigest()

@@ -43,7 +43,7 @@ def run(
     from pdqs.cli.output import console_output, plan_data
     from pdqs.cli.saving import check_targets, save
     from pdqs.model.errors import PlanError
-    from pdqs.present import figures
+    from pdqs.present.precision_chart import plan_figure
 
     check_targets(picture=picture, inputs=options.files, overwrite=overwrite)
     if options.terms_file is None and (half_width is None) == (options.budget is None):
@@ -52,7 +52,7 @@ def run(
     plan = pdqs.plan(terms, owners=owners, half_width=half_width, level=level, guess=_guess(guess, terms))
     curve, changes = plan.curve(), plan.changes()
     result = plan_data(plan, curve, changes, alpha)
-    save(picture=picture, draw=lambda: figures.plan_figure(curve))
+    save(picture=picture, draw=lambda: plan_figure(curve))
 
     to = console_output(as_json)
     to.show(plan)

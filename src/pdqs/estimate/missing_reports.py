@@ -1,0 +1,20 @@
+"""Reports that never came: what an answer takes for granted of those who were asked and stayed silent.
+
+They are not paid (:func:`pdqs.settle`), and the estimators count only who was heard.
+"""
+
+from __future__ import annotations
+
+from pdqs.estimate.evidence import Evidence
+from pdqs.model.names import EstimatorName
+from pdqs.rounds.terms import Terms
+
+
+def missing_note(evidence: Evidence, terms: Terms) -> list[str]:
+    """What is assumed of those who were asked and did not report."""
+    if not evidence.missing:
+        return []
+    if evidence.missing == evidence.asked:
+        return [f"none of the {evidence.asked:,} reports came"]
+    who = "others of their price" if terms.estimator == EstimatorName.UNBIASED else "the rest"
+    return [f"{evidence.missing:,} of {evidence.asked:,} reports are missing: {who} are taken to stand for them"]
