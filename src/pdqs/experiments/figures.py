@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
@@ -152,8 +153,8 @@ _DRAWN: dict[str, Callable[[Results, Experiment], dict[str, Figure]]] = {
     "domain": _draw_domain,
 }
 
-Line = Callable[[Any, list[float], list[Sample], str], None]
-Label = Callable[[Any, Panel, "list[Sample]"], None]
+Line = Callable[[Axes, list[float], list[Sample], str], None]
+Label = Callable[[Axes, Panel, "list[Sample]"], None]
 
 
 def _draw(
@@ -183,7 +184,7 @@ def _draw(
     return figure
 
 
-def _share_legend(figure: Figure, grid: list[Any], experiment: Experiment) -> None:
+def _share_legend(figure: Figure, grid: list[Axes], experiment: Experiment) -> None:
     """One legend for all panels, in the experiment's order, of whatever was drawn in any of them."""
     drawn = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     order = [MECHANISMS[name].label for name in experiment.mechanisms]
@@ -201,7 +202,7 @@ def _series(results: Results, experiment: Experiment, panel: Panel, mechanism: s
     return [level for level, _ in there], [sample for _, sample in there]
 
 
-def _error_line(axes: Any, levels: list[float], samples: list[Sample], mechanism: str) -> None:
+def _error_line(axes: Axes, levels: list[float], samples: list[Sample], mechanism: str) -> None:
     means = np.array([sample.mean_error for sample in samples])
     reach = 2.0 * np.array([sample.standard_error for sample in samples])
     style = _STYLE[mechanism]
@@ -209,7 +210,7 @@ def _error_line(axes: Any, levels: list[float], samples: list[Sample], mechanism
     axes.fill_between(levels, np.maximum(means - reach, 1e-9), means + reach, color=style["color"], alpha=0.12, lw=0)
 
 
-def _label_relative(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+def _label_relative(axes: Axes, panel: Panel, samples: list[Sample]) -> None:
     """Counts and medians alike by error over truth, as the captions of the paper's last three figures say."""
     errors = np.array([sample.mean_error for sample in samples])
     axes.set_yscale("symlog", linthresh=0.01)
@@ -219,7 +220,7 @@ def _label_relative(axes: Any, panel: Panel, samples: list[Sample]) -> None:
     axes.set_title(f"{panel[0].capitalize()}, {panel[1]}")
 
 
-def _bound_line(axes: Any, population: str, samples: list[Sample]) -> None:
+def _bound_line(axes: Axes, population: str, samples: list[Sample]) -> None:
     """What no rule could reach with the naive count within the budget."""
     found = populations.load(population)
     levels = np.linspace(0.1, 0.9, 9)
@@ -231,18 +232,18 @@ def _bound_line(axes: Any, population: str, samples: list[Sample]) -> None:
 BOUND = "least error of a naive count within budget"
 
 
-def _coverage_line(axes: Any, levels: list[float], samples: list[Sample], mechanism: str) -> None:
+def _coverage_line(axes: Axes, levels: list[float], samples: list[Sample], mechanism: str) -> None:
     covered = [sample.summary()["coverage"] for sample in samples]
     axes.plot(levels, covered, label=MECHANISMS[mechanism].label, **_STYLE[mechanism])
 
 
-def _label_coverage(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+def _label_coverage(axes: Axes, panel: Panel, samples: list[Sample]) -> None:
     del samples
     axes.axhline(0.95, color="#CC0000", linewidth=0.9, linestyle=(0, (4, 2)), label="promised")
     axes.set(ylim=(-0.02, 1.02), ylabel="intervals that hold the truth", title=f"{panel[0].capitalize()}, {panel[1]}")
 
 
-def _label_error(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+def _label_error(axes: Axes, panel: Panel, samples: list[Sample]) -> None:
     population, kind = panel
     errors = np.array([sample.mean_error for sample in samples])
     least = errors[errors > 0].min() if (errors > 0).any() else 1.0
@@ -272,7 +273,7 @@ def _threshold(population: str) -> float:
     return 0.5 * populations.load(population).median_domain.step
 
 
-def _band(axes: Any, levels: list[float], samples: list[Sample], mechanism: str) -> None:
+def _band(axes: Axes, levels: list[float], samples: list[Sample], mechanism: str) -> None:
     """The mean answer and where the middle 95 % of answers lie."""
     style = _STYLE[mechanism]
     low, high = np.quantile(np.stack([sample["answer"] for sample in samples]), [0.025, 0.975], axis=1)
@@ -280,7 +281,7 @@ def _band(axes: Any, levels: list[float], samples: list[Sample], mechanism: str)
     axes.fill_between(levels, low, high, color=style["color"], alpha=0.15, lw=0)
 
 
-def _label_band(axes: Any, panel: Panel, samples: list[Sample]) -> None:
+def _label_band(axes: Axes, panel: Panel, samples: list[Sample]) -> None:
     population, kind = panel
     axes.axhline(samples[0].truth, color="#CC0000", linewidth=0.9, linestyle=(0, (4, 2)), label="the truth")
     unit = "owners" if kind == QueryKind.COUNT else populations.load(population).median_unit

@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from pdqs.experiments.setups import Cell, Plan
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import FileError
 from pdqs.tables.atomic import UNFINISHED, reason, replacing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NO_ANSWER = "no answer"
 _NOISY = ("c", "weighted", "low", "high", "spent", "paid", "information", "privacy", "epsilon", "epsilon_claimed")
@@ -144,7 +147,7 @@ class Store:
             write_parquet(self.results_path, whole, use_dictionary=plain, column_encoding=split)
         return len(cells)
 
-    def _labelled(self, cell: Cell) -> Any:
+    def _labelled(self, cell: Cell) -> pa.Table:
         import pyarrow as pa
 
         columns = self.load_cell(cell)
@@ -168,7 +171,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         write(unfinished)
 
 
-def write_parquet(path: Path, table: Any, **how: Any) -> None:
+def write_parquet(path: Path, table: pa.Table, **how: object) -> None:
     """A Parquet file, whole or not at all; the same table always gives the same bytes."""
     import pyarrow.parquet as pq
 

@@ -27,6 +27,7 @@ it is truthful, rational and within budget for any number of owners and any budg
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pdqs.model.arrays import Column
@@ -36,6 +37,7 @@ from pdqs.neural.config import MENDED, PRINTED, RECIPES, RELEASED, LearnConfig, 
 from pdqs.neural.curves import Learned, LearnedPrice
 from pdqs.neural.logistic_rule import Logistic
 from pdqs.neural.npqm_rule import Nets, Npqm
+from pdqs.rounds.canonical import Kinds
 
 if TYPE_CHECKING:
     from pdqs.neural.training import Moment, Saved, Trained
@@ -66,14 +68,14 @@ __all__ = [
     "train",
 ]
 
-KINDS: dict[str, Any] = {Learned.name: Learned, Logistic.name: Logistic, LearnedPrice.__name__: LearnedPrice}
+KINDS: Kinds = {Learned.name: Learned, Logistic.name: Logistic, LearnedPrice.__name__: LearnedPrice}
 """What `Terms.read` can read of learned rules. NPQM is not among them: its form holds a digest in place of its weights,
 which are read from their own file, with :func:`load`."""
 
 _NEED_JAX = {"Moment": "training", "Saved": "training", "Trained": "training"}
 
 
-def _part(module: str) -> Any:
+def _part(module: str) -> ModuleType:
     """A module of this package that needs JAX, or one sentence when there is none."""
     import importlib
 
@@ -93,7 +95,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'pdqs.neural' has no attribute {name!r}")
 
 
-def train(config: NpqmConfig, training_bids: Column | None = None, **more: Any) -> tuple[Trained, ...]:
+def train(config: NpqmConfig, training_bids: Column | None = None, **more: object) -> tuple[Trained, ...]:
     """Train NPQM: one model per budget of the config.
 
     ``training_bids`` are the config's ``vectors`` rows of ``owners`` bids each, or a numpy Generator to draw them
@@ -104,7 +106,7 @@ def train(config: NpqmConfig, training_bids: Column | None = None, **more: Any) 
     return trained
 
 
-def learn(past_bids: Column, config: LearnConfig | None = None, **more: Any) -> Learned:
+def learn(past_bids: Column, config: LearnConfig | None = None, **more: object) -> Learned:
     """A sound rule from bids of earlier rounds. Keyword: ``progress``, called every 100 steps."""
     rule: Learned = _part("learning").learn(past_bids, config or LearnConfig(), **more)
     return rule

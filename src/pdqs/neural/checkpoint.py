@@ -30,6 +30,8 @@ from pdqs.privacy.contracts import contract_named
 from pdqs.tables.atomic import replacing
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from pdqs.neural.training import Saved
 
 LARGEST_BYTES = 2**30
@@ -45,7 +47,7 @@ class Checkpoint:
     about: dict[str, Any]
 
 
-def save(path: str | Path, rule: AnyLearned, **about: Any) -> None:
+def save(path: str | Path, rule: AnyLearned, **about: object) -> None:
     """Write a learned rule; keywords (a config, a seed, a budget, ...) are kept beside it."""
     arrays = _npqm_arrays(rule) if isinstance(rule, Npqm) else _learned_arrays(rule)
     facts = {key: value for key, value in _facts(rule).items() if key not in arrays}
@@ -103,11 +105,8 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _facts(rule: AnyLearned) -> dict[str, Any]:
-    facts: dict[str, Any] = _plain(rule)
-    setting = rule.setting
-    facts["setting"] = {**facts["setting"], "contract": setting.contract.name}
-    return facts
+def _facts(rule: AnyLearned) -> dict[str, object]:
+    return {**_fields(rule), "setting": {**_fields(rule.setting), "contract": rule.setting.contract.name}}
 
 
 def _npqm_arrays(rule: Npqm) -> dict[str, Floats]:
@@ -140,10 +139,10 @@ def _learned(arrays: Mapping[str, Floats], facts: Mapping[str, Any]) -> Learned:
     return Learned(**lines, link=str(facts["link"]), setting=_setting(facts))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Dataclasses, tuples and numbers as JSON can hold them; a net or a contract is left to the arrays or its name."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "nets"}
+        return _fields(value)
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
@@ -151,7 +150,11 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 
-def _digest(arrays: Mapping[str, Floats], about: Mapping[str, Any]) -> str:
+def _fields(value: DataclassInstance) -> dict[str, object]:
+    return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "nets"}
+
+
+def _digest(arrays: Mapping[str, Floats], about: Mapping[str, object]) -> str:
     """SHA-256 of everything in a file but the hash itself."""
     facts = {key: value for key, value in about.items() if key != "sha256"}
     summed = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
@@ -162,7 +165,7 @@ def _digest(arrays: Mapping[str, Floats], about: Mapping[str, Any]) -> str:
     return summed.hexdigest()
 
 
-def write_arrays(path: Path, arrays: Mapping[str, Floats], about: dict[str, Any]) -> None:
+def write_arrays(path: Path, arrays: Mapping[str, Floats], about: Mapping[str, object]) -> None:
     """An atomic write of arrays and what is said of them, with a hash over both."""
     about = {**about, "versions": versions()}
     text = json.dumps({**about, "sha256": _digest(arrays, about)}, sort_keys=True)

@@ -185,11 +185,15 @@ def _ascent(
     return -aims.mean(), (gained, spent)
 
 
-def _optimiser(config: LearnConfig) -> Any:
+Now = tuple[Params, optax.OptState, Array]
+"""The curve, what the optimiser remembers, and the logarithms of the scales."""
+
+
+def _optimiser(config: LearnConfig) -> optax.GradientTransformation:
     return optax.adam(optax.cosine_decay_schedule(config.rate, config.steps, alpha=0.01))
 
 
-def _start(market: Market, config: LearnConfig) -> tuple[Params, Any, Array]:
+def _start(market: Market, config: LearnConfig) -> Now:
     """A curve that falls by about 5 over the range, with the scales at which it spends each budget."""
     gaps = np.diff(np.asarray(market.knots))
     params = Params(jnp.asarray(0.0), jnp.asarray(np.log(np.expm1(np.maximum(5.0 * gaps, 1e-3)))))
@@ -202,9 +206,9 @@ def _start(market: Market, config: LearnConfig) -> tuple[Params, Any, Array]:
 
 @partial(jax.jit, static_argnames=("config", "steps"))
 def _advance(
-    params: Params, state: Any, log_scales: Array, market: Market, config: LearnConfig, steps: int
-) -> tuple[tuple[Params, Any, Array], tuple[Array, Array]]:
-    def body(now: tuple[Params, Any, Array], _: None) -> tuple[tuple[Params, Any, Array], tuple[Array, Array]]:
+    params: Params, state: optax.OptState, log_scales: Array, market: Market, config: LearnConfig, steps: int
+) -> tuple[Now, tuple[Array, Array]]:
+    def body(now: Now, _: None) -> tuple[Now, tuple[Array, Array]]:
         params, state, log_scales = now
         hold = jax.vmap(partial(_held, market=market, config=config), in_axes=(None, 0, 0))
         for _twice in range(2):

@@ -14,7 +14,9 @@ taken by a Gauss rule, which is then exact to rounding. Every function takes the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,12 +34,12 @@ _BERNOULLI = (1.0, -1 / 2, 1 / 6, 0.0, -1 / 30, 0.0, 1 / 42, 0.0, -1 / 30, 0.0, 
 _LI2 = tuple(float(b / np.prod(np.arange(1.0, m + 2.0))) for m, b in enumerate(_BERNOULLI))
 
 
-def softplus(z: Array, xp: Any = np) -> Array:
+def softplus(z: Array, xp: ModuleType = np) -> Array:
     """ln(1 + e^z), without overflow."""
     return xp.logaddexp(z, 0.0)
 
 
-def sigmoid(z: Array, xp: Any = np) -> Array:
+def sigmoid(z: Array, xp: ModuleType = np) -> Array:
     """1 / (1 + e^-z), without overflow.
 
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist()
@@ -46,7 +48,7 @@ def sigmoid(z: Array, xp: Any = np) -> Array:
     return xp.exp(-softplus(-z, xp))
 
 
-def load(z: Array, xp: Any = np) -> Array:
+def load(z: Array, xp: ModuleType = np) -> Array:
     """w(z) = sigma(z) softplus(z + ln 2): what the owner is paid for under the paper's contract, k = 2.
 
     >>> bool(abs(load(np.array([0.0]))[0] - 0.5 * np.log(3.0)) < 1e-15)
@@ -55,7 +57,7 @@ def load(z: Array, xp: Any = np) -> Array:
     return sigmoid(z, xp) * softplus(z + LN2, xp)
 
 
-def load_slope(z: Array, xp: Any = np) -> Array:
+def load_slope(z: Array, xp: ModuleType = np) -> Array:
     """dw/dz = q (1 - q) softplus(z + ln 2) + q sigma(z + ln 2)."""
     return sigmoid(z, xp) * (sigmoid(-z, xp) * softplus(z + LN2, xp) + sigmoid(z + LN2, xp))
 
@@ -69,7 +71,7 @@ def _series() -> tuple[float, ...]:
     return tuple(product[m] / (m + 1) for m in range(1, terms))
 
 
-def antiderivative(z: Array, xp: Any = np) -> Array:
+def antiderivative(z: Array, xp: ModuleType = np) -> Array:
     """G(z) = integral_{-inf}^z w = F(sigma(z)) - Li2(1/2), accurate relative to itself for every z.
 
     >>> bool(abs(antiderivative(np.array([40.0]))[0] / (0.5 * 40**2 + 40 * LN2 - 0.5822405264650125) - 1) < 1e-15)
@@ -91,13 +93,13 @@ def antiderivative(z: Array, xp: Any = np) -> Array:
 _LI2_HALF = float(np.pi**2 / 12.0 - LN2**2 / 2.0)
 
 
-def _on_chord(f: Any, z_high: Array, rise: Array, xp: Any) -> Array:
+def _on_chord(f: Callable[[Array, Array], Array], z_high: Array, rise: Array, xp: ModuleType) -> Array:
     """The mean of f(z, share of the way from b to h) over a straight stretch from z_high down by ``rise``."""
     ways = 0.5 + 0.5 * _NODES
     return (f(z_high[..., None] - rise[..., None] * ways, ways) * xp.asarray(0.5 * _WEIGHTS)).sum(axis=-1)
 
 
-def tail(left: Array, right: float, slope: Array, intercept: Array, xp: Any = np) -> Array:
+def tail(left: Array, right: float, slope: Array, intercept: Array, xp: ModuleType = np) -> Array:
     """integral of w(e - a x) from x = left to x = right, for any a >= 0, a = 0 included.
 
     >>> flat = tail(np.array([0.25]), 1.0, np.array([0.0]), np.array([0.0]))
@@ -113,7 +115,9 @@ def tail(left: Array, right: float, slope: Array, intercept: Array, xp: Any = np
     return xp.where(narrow, close, wide)
 
 
-def tail_slopes(left: Array, right: float, slope: Array, intercept: Array, xp: Any = np) -> tuple[Array, Array, Array]:
+def tail_slopes(
+    left: Array, right: float, slope: Array, intercept: Array, xp: ModuleType = np
+) -> tuple[Array, Array, Array]:
     r"""Derivatives of :func:`tail` in left, slope and intercept, from w alone.
 
     .. math:: -w(z_b), \qquad \frac{h\,w(z_h) - b\,w(z_b) - W}{a}, \qquad \frac{w(z_b) - w(z_h)}{a}

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from types import ModuleType
 from typing import Any, final
 
 from pdqs.model.errors import MissingExtraError
@@ -21,7 +22,7 @@ from pdqs.scale.engines import cores
 from pdqs.scale.fingerprints import fingerprint
 from pdqs.scale.kernels import Kernel, Sum, merge
 from pdqs.scale.source import Piece
-from pdqs.scale.worker_retry import ClusterError, Task, refuse_failed
+from pdqs.scale.worker_retry import ClusterError, Future, Task, refuse_failed
 
 FAN_IN = 8
 """So many sums are merged by one task: a tree of depth 4 serves 4,096 pieces."""
@@ -76,7 +77,7 @@ class Dask:
             raise
         return total
 
-    def _merged(self, sums: list[object], token: str) -> object:
+    def _merged(self, sums: list[Future], token: str) -> Future:
         """A task whose result is all sums merged: a tree, so that no worker needs to hold them all."""
         level = 0
         while len(sums) > 1:
@@ -88,14 +89,14 @@ class Dask:
             level += 1
         return sums[0]
 
-    def _await(self, future: Any) -> Any:
+    def _await(self, future: Future) -> Future:
         distributed = _distributed()
         distributed.wait(future)
         refuse_failed(future, distributed.KilledWorker)
         return future
 
 
-def _distributed() -> Any:
+def _distributed() -> ModuleType:
     """The library, imported when a cluster is asked for: a second that others need not wait."""
     try:
         return importlib.import_module("distributed")

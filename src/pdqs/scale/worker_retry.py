@@ -7,14 +7,27 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Protocol, final
 
 from pdqs.model.errors import FileError, PdqsError
 from pdqs.scale.fingerprints import fingerprint
-from pdqs.scale.kernels import Kernel
+from pdqs.scale.kernels import Kernel, Mergeable
 from pdqs.scale.source import Piece
 
 TRIES = 3
+
+
+class Future(Protocol):
+    """A result to come, as the cluster's client hands it out."""
+
+    @property
+    def status(self) -> str: ...
+
+    def exception(self) -> BaseException | None: ...
+
+    def result(self) -> Any: ...
+
+    def release(self) -> None: ...
 
 
 class ClusterError(PdqsError):
@@ -29,7 +42,7 @@ class Task:
     A worker's death is the scheduler's business: it gives the task to another.
     """
 
-    kernel: Kernel[Any]
+    kernel: Kernel[Mergeable]
     expected: str
 
     def __call__(self, piece: Piece) -> object:
@@ -47,7 +60,7 @@ class Task:
         return self.kernel(piece, 1)
 
 
-def refuse_failed(future: Any, killed: type[Exception]) -> None:
+def refuse_failed(future: Future, killed: type[Exception]) -> None:
     """Say why a task has no result; ``killed`` is the scheduler's word for one whose workers died again and again."""
     fault = future.exception() if future.status == "error" else None
     if isinstance(fault, killed):
