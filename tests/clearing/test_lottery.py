@@ -26,11 +26,12 @@ from pdqs.clearing.lottery import (
     calibrate_lottery,
     clear_by_lottery,
     posted_prices,
+    summaries,
     summarise_lottery,
 )
 from pdqs.clearing.lottery.costs import costs_of, plain_charge
 from pdqs.clearing.lottery.market import ScaleLadder
-from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, draw_bin, draw_edges
+from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, count_cells, draw_bin, draw_edges
 from pdqs.model.arrays import Floats
 from pdqs.model.errors import PdqsError
 from pdqs.model.priors import TruncatedNormal
@@ -246,6 +247,21 @@ def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(
         assert not asked(np.minimum(found + 1, market.dearest))[somebody & (found < market.dearest)].any()
 
 
+@pytest.mark.parametrize("off", [-1.5, -1.0, 0.25, 1.0])
+def test_a_formula_that_is_a_micro_unit_off_is_put_right(rng: np.random.Generator, off: float) -> None:
+    """The counts decide, not the formula: where it is thought doubtful, a wrong guess is searched for again."""
+    market = market_of(50.0)
+    words = rng.integers(0, market.words, 300)
+    rungs = rng.integers(market.ladder.highest - 90_000, market.ladder.highest + 1, 300)
+    right = market.posted(words, rungs)
+    crooked = market_of(50.0)
+    true_guess = LotteryMarket._unrounded
+    with mock.patch.object(LotteryMarket, "_unrounded", lambda self, *given: true_guess(self, *given) + off):
+        assert (crooked.posted(words, rungs) != right).any()  # the fault is seen where nothing is thought doubtful
+        crooked.__dict__["_slack"] = 1.0
+        assert np.array_equal(crooked.posted(words, rungs), right)
+
+
 def full_payment(bid: Any, word: Any, scale: Any, market: Any) -> float:
     """P(b, k; s) = b l(q(b)) + integral_b^t l(q), by quadrature, for uniform phi = 2b; 0 if she is not asked."""
     form = market.form
@@ -443,6 +459,17 @@ def test_a_small_market_cleared_in_batches_is_the_same(rng: np.random.Generator,
     batches = [apply_lottery(bids[cut], words[cut], calibration) for cut in (slice(0, 20), slice(20, 50))]
     for name in ("chance_words", "asked", "q", "price_micros"):
         assert np.array_equal(getattr(whole, name), np.concatenate([getattr(b, name) for b in batches])), name
+
+
+def test_cells_counted_in_batches_are_the_owners_added_one_by_one(rng: np.random.Generator) -> None:
+    bids, words = rng.uniform(2.0, 3.0, 50), rng.integers(0, 2**32, 50).astype(np.uint32)
+    with mock.patch.object(summaries, "_BATCH", 8):
+        found = count_cells(bids, words, 2.0, 3.0, 32)
+    expected = np.zeros_like(found)
+    for bid, word in zip(bids, words, strict=True):
+        expected[int(np.searchsorted(draw_edges(32), word, side="right")) - 1, int((bid - 2.0) * found.shape[1])] += 1
+    assert np.array_equal(found, expected)
+    assert count_cells(bids[:0], words[:0], 2.0, 3.0, 32).sum() == 0
 
 
 @given(st.lists(st.floats(2.0, 3.0), min_size=1, max_size=30), st.lists(st.integers(0, 2**32 - 1), min_size=1))

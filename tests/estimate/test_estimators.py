@@ -164,3 +164,13 @@ def test_unbiased_refuses_a_market_where_someone_was_not_asked() -> None:
     reports = pdqs.randomise(np.ones(500), offers, np.random.default_rng(0))
     with pytest.raises(EstimateError, match=r"needs q > 0 for every owner.*use rule 'lottery'"):
         pdqs.answer(reports, offers, terms)
+
+
+@pytest.mark.parametrize("estimator", [naive, weighted, unbiased, shrunk])
+def test_of_nothing_heard_there_is_the_middle_and_no_idea_how_far_off(estimator: Any) -> None:
+    offers, reports = market(4, seed=1)
+    silence = tally(reports.only(np.zeros(4, dtype=bool)), offers.q)
+    found = estimator(NumberMean(DOMAIN.numbers), silence)
+    assert found.mean.tolist() == [3.0]  # the middle of 1 to 5
+    assert found.standard_error.tolist() == [np.inf]
+    assert disagreement(NumberMean(DOMAIN.numbers), silence).tolist() == [0.0]

@@ -11,6 +11,19 @@ from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import Cell, Experiment, Plan, full_plan
 
 
+def counts_of_exams(mechanisms: tuple[str, ...], *, levels: tuple[float, ...], queries: int) -> Experiment:
+    """Count queries over one small population."""
+    return Experiment(
+        name="count",
+        title="Count queries",
+        populations=("exam",),
+        kinds=("count",),
+        mechanisms=mechanisms,
+        levels=levels,
+        queries=queries,
+    )
+
+
 @pytest.fixture(scope="session")
 def small_plan() -> Plan:
     """Two experiments of one small population each, without training."""
@@ -18,15 +31,7 @@ def small_plan() -> Plan:
         seed=7,
         name="small",
         experiments=(
-            Experiment(
-                name="count",
-                title="Count queries",
-                populations=("exam",),
-                kinds=("count",),
-                mechanisms=("gpqm-linear", "gpqm-exp", "fairquery", "sound"),
-                levels=(0.1, 0.5, 0.9),
-                queries=3,
-            ),
+            counts_of_exams(("gpqm-linear", "gpqm-exp", "fairquery", "sound"), levels=(0.1, 0.5, 0.9), queries=3),
             Experiment(
                 name="domain-size",
                 title="Domains",

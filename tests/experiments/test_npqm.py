@@ -10,9 +10,11 @@ import pytest
 
 from pdqs.experiments import npqm
 from pdqs.experiments.cells import run_cell
-from pdqs.experiments.setups import Cell, Experiment, Plan, Training, full_plan, quick_plan
+from pdqs.experiments.setups import Cell, Plan, Training, full_plan, quick_plan
 from pdqs.experiments.store import Store
 from pdqs.model.errors import FileError
+
+from .conftest import counts_of_exams
 
 neural = pytest.importorskip("pdqs.neural", reason="NPQM is trained by the extra 'neural'")
 pytest.importorskip("jax", reason="NPQM is trained by the extra 'neural'")
@@ -21,17 +23,7 @@ MAPPED = ("normal", "squashed")
 PLAN = Plan(
     seed=3,
     training=Training(steps=500, vectors=4),
-    experiments=(
-        Experiment(
-            name="count",
-            title="Count queries",
-            populations=("exam",),
-            kinds=("count",),
-            mechanisms=("npqm",),
-            levels=(0.3, 0.6),
-            queries=5,
-        ),
-    ),
+    experiments=(counts_of_exams(("npqm",), levels=(0.3, 0.6), queries=5),),
 )
 TASK = npqm.Task("printed", "exam", "uniform")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pdqs
+from owner.node import BROWSER, run_node
 from pdqs.model.errors import InputError, TermsError
 from pdqs.model.money import PLAIN, Currency, exact_money
 
@@ -108,10 +105,7 @@ def test_a_currency_that_could_not_be_read_back_is_refused(wrong: dict[str, obje
 
 
 def test_the_browser_reads_writes_and_asks_back_as_python_does() -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
-    module = Path(pdqs.__file__).parent / "owner" / "browser" / "money.mjs"
+    module = BROWSER / "money.mjs"
     sums = [0, 1, 9_999, 10_000, -1_234_000_001, 1_500_000, 4_000_001, 10**12]
     for currency in (PLAIN, EURO, YEN):
         texts = [text for of, text, _ in [*READ, *ASKED_BACK] if of == currency]
@@ -121,8 +115,7 @@ def test_the_browser_reads_writes_and_asks_back_as_python_does() -> None:
         script += (
             f"console.log(JSON.stringify([{read}, {json.dumps(sums)}.map(m.money), {json.dumps(sums)}.map(m.owed)]))"
         )
-        run = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60)
-        found, exact, owed = json.loads(run.stdout)
+        found, exact, owed = run_node("--input-type=module", "-e", script)
         assert exact == [currency.exact(amount) for amount in sums]
         assert owed[:4] + owed[5:] == [currency.owed(amount) for amount in sums if amount >= 0]
         for text, there in zip(texts, found, strict=True):

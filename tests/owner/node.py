@@ -14,21 +14,21 @@ import pytest
 BROWSER = Path(str(files("pdqs.owner"))) / "browser"
 
 
-def twin(modules: Path = BROWSER, *, script: str = "twin.mjs", **asked: Any) -> dict[str, Any]:
-    """What the modules of a directory answer to these cases, put to them by a script; skips where there is no node."""
+def run_node(*arguments: str, asked: object = None, timeout: float = 60) -> Any:
+    """What node answers, run with these arguments and asked this, both as JSON; skips where there is no node."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
     run = subprocess.run(
-        [node, str(Path(__file__).with_name(script)), str(modules)],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [node, *arguments], input=json.dumps(asked), capture_output=True, text=True, timeout=timeout, check=False
     )
     assert run.returncode == 0, run.stderr
-    return dict(json.loads(run.stdout))
+    return json.loads(run.stdout)
+
+
+def twin(modules: Path = BROWSER, *, script: str = "twin.mjs", **asked: Any) -> dict[str, Any]:
+    """What the modules of a directory answer to these cases, put to them by a script."""
+    return dict(run_node(str(Path(__file__).with_name(script)), str(modules), asked=asked))
 
 
 def mutant(directory: Path, module: str, was: str, becomes: str) -> Path:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from owner.node import BROWSER
+from owner.node import BROWSER, run_node
 from pdqs.owner.lots import chance_in_words
 from pdqs.privacy.draws import committed_words
 from pdqs.rounds.commitments import bid_entry, commitment_to, pseudonym_of
@@ -41,15 +37,9 @@ def cases() -> list[dict[str, Any]]:
 
 
 def test_the_browser_draws_names_and_proves_as_python_does() -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
     given = cases()
-    script = str(Path(__file__).with_name("lots_twin.mjs"))
-    ran = subprocess.run(
-        [node, script, str(BROWSER)], input=json.dumps(given), capture_output=True, text=True, timeout=60, check=True
-    )
-    for one, said in zip(given, json.loads(ran.stdout), strict=True):
+    told = run_node(str(Path(__file__).with_name("lots_twin.mjs")), str(BROWSER), asked=given)
+    for one, said in zip(given, told, strict=True):
         seed, nonce = bytes.fromhex(one["seed"]), bytes.fromhex(one["nonce"])
         name = pseudonym_of(one["round"], one["owner"])
         assert said["hashes"] == [commitment_to("seed", seed), commitment_to("nonce", nonce)]

@@ -54,3 +54,15 @@ def test_a_plan_that_may_go_unanswered_says_how_often() -> None:
     if not 0 < lean.answered < 1:
         pytest.fail(f"this market was meant to be answered now and then, not in {lean.answered:.0%} of rounds")
     assert any("too little would be heard" in note for note in lean.notes())
+
+
+def test_a_crowd_too_small_for_any_answer_is_said_whatever_the_budget() -> None:
+    with pytest.raises(pdqs.PdqsError, match=r"no budget reaches .* with 2 owners .* too little would be heard"):
+        pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=1.0), owners=2, half_width=0.1)
+
+
+def test_a_plan_draws_its_own_curve() -> None:
+    plan = pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=40.0), owners=400)
+    (axes,) = plan.figure().axes
+    marked = next(line for line in axes.lines if line.get_marker() == "D")
+    assert np.asarray(marked.get_xydata()) == pytest.approx(np.array([[40.0, 100 * plan.half_width]]))

@@ -6,10 +6,13 @@ import hashlib
 import hmac
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, committed_words
+from pdqs.model.errors import InputError
+from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, Draws, committed_words, public_words
+from pdqs.privacy.entropy import SeededEntropy
 
 secrets = st.binary(min_size=32, max_size=32)
 
@@ -53,3 +56,33 @@ def test_draws_are_spread_evenly() -> None:
     assert float(np.sum((counts - 250.0) ** 2 / 250.0)) < 37.7
     lumped = np.bincount((words >> 28) & 14, minlength=16)
     assert float(np.sum((lumped - 250.0) ** 2 / 250.0)) > 37.7
+
+
+def test_a_stream_of_words_gives_the_draws_in_its_order() -> None:
+    found = public_words(SeededEntropy(np.random.default_rng(5)), None, 4, source="", word=LOTTERY_WORD)
+    assert found.tolist() == SeededEntropy(np.random.default_rng(5)).words(4).tolist()
+
+
+def test_a_generator_that_breaks_ties_keeps_its_lottery() -> None:
+    """The words of the lottery are the generator's own, whether or not others were drawn before."""
+    rng = np.random.default_rng(5)
+    public_words(rng, None, 4, source="", word=JITTER_WORD)
+    plain = public_words(np.random.default_rng(5), None, 4, source="", word=LOTTERY_WORD)
+    assert public_words(rng, None, 4, source="", word=LOTTERY_WORD).tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize(
+    ("draws", "owners", "said"),
+    [
+        (7, [1, 2], r"column 'owner': 2 ids for 3 bids"),
+        (-1, None, r"a seed is a whole number of at least 0, got -1"),
+        (True, None, r"a seed is a whole number of at least 0, got True"),
+        ([[1], [1, 2]], None, r"a seed, a numpy Generator or one whole number below 2\^32 an owner"),
+        ([1.5, 2.5, 3.5], None, r"a seed, a numpy Generator or one whole number below 2\^32 an owner"),
+        ([1, 2], None, r"column 'draw': 2 draws for 3 bids"),
+        ([1, 2, 2**32], None, r"row 3, column 'draw': 4294967296 is not a whole number from 0 to 2\^32 - 1"),
+    ],
+)
+def test_draws_that_are_none_are_refused_in_words(draws: Draws, owners: list[int] | None, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        public_words(draws, owners, 3, source="", word=LOTTERY_WORD)

@@ -30,8 +30,6 @@ from pdqs.privacy.contracts import contract_named
 from pdqs.tables.atomic import replacing
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from pdqs.neural.training import Saved
 
 LARGEST_BYTES = 2**30
@@ -150,7 +148,8 @@ def _plain(value: object) -> object:
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 
-def _fields(value: DataclassInstance) -> dict[str, object]:
+def _fields(value: object) -> dict[str, object]:
+    assert dataclasses.is_dataclass(value)
     return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "nets"}
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import UnionType
@@ -13,7 +11,7 @@ from typing import Any, Union, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from owner.node import BROWSER
+from owner.node import BROWSER, run_node
 from pdqs.model.errors import PdqsError
 from pdqs.owner.account import OVERALL
 from pdqs.owner.checks import CHECKS, without
@@ -102,9 +100,6 @@ def careless(kind: Any, value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def in_javascript(address: str) -> dict[tuple[str, bool], dict[str, Any]]:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on this machine: the browser's modules cannot be run outside a browser")
     runs = [(name, weak) for name in ALL for weak in (False, True)]
     cases = [
         {
@@ -117,12 +112,8 @@ def in_javascript(address: str) -> dict[tuple[str, bool], dict[str, Any]]:
         }
         for name, weak in runs
     ]
-    script = str(Path(__file__).with_name("run.mjs"))
-    ran = subprocess.run(
-        [node, script, str(BROWSER)], input=json.dumps(cases), capture_output=True, text=True, timeout=300, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    return dict(zip(runs, json.loads(ran.stdout), strict=True))
+    told = run_node(str(Path(__file__).with_name("run.mjs")), str(BROWSER), asked=cases, timeout=300)
+    return dict(zip(runs, told, strict=True))
 
 
 def test_the_browsers_device_deals_with_the_truth_to_the_end(in_javascript: dict[Any, dict[str, Any]]) -> None:
