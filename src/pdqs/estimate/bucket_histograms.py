@@ -23,10 +23,10 @@ from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers, Words, read_only
 from pdqs.model.errors import EstimateError, ensure
 from pdqs.privacy.bucket_maps import cell_sums, collision, multipliers
+from pdqs.privacy.loss import LEAST_LIFTED_Q
 from pdqs.privacy.noise import bucket_noise
 
 GRAIN = 2.0**20
-LEAST_Q = 2.0**-12
 
 
 @final
@@ -62,7 +62,7 @@ class BucketTally:
 
 def tally_buckets(seeds: Words, reports: Integers, q: Floats, domain_size: int, buckets: int) -> BucketTally:
     """Add up one batch of reports that arrived, all columns in the same order."""
-    told = q >= LEAST_Q
+    told = q >= LEAST_LIFTED_Q
     seeds, reports, q = seeds[told], reports[told], q[told]
     inside = whole_cell_sums(seeds, reports, q, domain_size, buckets)
     at = np.zeros(q.size, dtype=np.int64)

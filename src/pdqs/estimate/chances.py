@@ -19,13 +19,12 @@ from pdqs.estimate.functionals import Functional
 from pdqs.estimate.strata import GAP, LEAST_CHANCE, Strata
 from pdqs.model.arrays import Booleans, Floats, Integers
 from pdqs.model.errors import EstimateError
+from pdqs.privacy.loss import LEAST_LIFTED_Q
 
 _BITS = 28
 _UNIT = 2.0**-_BITS
 _LIMB = 2.0**30
 _ROWS = 2**20  # a float64 holds the sum of this many limbs exactly
-LEAST_Q = 2.0**-12
-"""A smaller q tells nothing, and its 1/q^2 would not fit the sums."""
 
 Table = tuple[tuple[int, ...], ...]
 """Exact sums: a row for each stratum, with one figure or one for each value reported."""
@@ -116,7 +115,7 @@ def tally_chances(
         raise EstimateError(f"row {row}: a report from an owner whose chance of being asked is 0")
     number = strata.of(bids, chances)
     inside = number != GAP
-    told = arrived & inside & (q >= LEAST_Q)
+    told = arrived & inside & (q >= LEAST_LIFTED_Q)
     size = len(strata)
     rows, cells = number[told], number[told] * domain_size + codes[told]
     w, lift = 1.0 / chances[told], 1.0 / q[told]
@@ -124,7 +123,7 @@ def tally_chances(
     dearer = ~inside & ~no_chance
     return ChanceTally(
         owners=np.bincount(number[inside], minlength=size),
-        asked=np.bincount(number[inside & asked & (q >= LEAST_Q)], minlength=size),
+        asked=np.bincount(number[inside & asked & (q >= LEAST_LIFTED_Q)], minlength=size),
         reported=np.bincount(number[told], minlength=size),
         weights=_summed(w, rows, (size, 1)),
         lifts=_summed(w * lift, cells, (size, domain_size)),

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from pdqs.estimate.bucket_histograms import GRAIN, raw_shares, whole_cell_sums
-from pdqs.estimate.chances import LEAST_Q, ChanceTally, Sampled, sampled, tally_chances
+from pdqs.estimate.chances import ChanceTally, Sampled, sampled, tally_chances
 from pdqs.estimate.drawn import ShareVariance, general_variance, solved_shares
 from pdqs.estimate.functionals import Shares
 from pdqs.estimate.gap import widened
@@ -23,6 +23,7 @@ from pdqs.estimate.strata import Strata
 from pdqs.model.arrays import Booleans, Floats, Integers, Words, read_only
 from pdqs.model.errors import ensure
 from pdqs.privacy.bucket_maps import collision
+from pdqs.privacy.loss import LEAST_LIFTED_Q
 from pdqs.privacy.noise import bucket_noise
 
 
@@ -72,7 +73,7 @@ def tally_drawn_buckets(
     number = strata.of(bids, chances)
     inside = np.zeros((len(strata), domain_size), dtype=np.int64)
     for h in range(len(strata)):
-        told = arrived & (number == h) & (q >= LEAST_Q)
+        told = arrived & (number == h) & (q >= LEAST_LIFTED_Q)
         lifts = 1.0 / (chances[told] * q[told])
         inside[h] = whole_cell_sums(seeds[told], reports[told], lifts, domain_size, buckets)
     return DrawnBuckets(chances=plain, buckets=buckets, inside=inside)

@@ -21,11 +21,9 @@ from pdqs.estimate.tallies import Tally
 from pdqs.model.arrays import Booleans
 from pdqs.model.errors import ensure
 from pdqs.model.names import QuestionKind
+from pdqs.privacy.loss import LEAST_Q
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
-
-LEAST_Q = 2.0**-16
-"""A smaller q tells nothing: an owner who is offered it counts as not asked."""
 
 
 @final

@@ -19,10 +19,8 @@ import numpy as np
 from pdqs.estimate.whole_sums import Sums, added, as_floats, exact_sums
 from pdqs.model.arrays import Floats, Integers, read_only
 from pdqs.model.errors import EstimateError
+from pdqs.privacy.loss import LEAST_LIFTED_Q
 from pdqs.privacy.noise import side_noise
-
-LEAST_Q = 2.0**-12
-"""A smaller q tells nothing, and its cube would not fit the sums."""
 
 
 @final
@@ -97,7 +95,7 @@ def tally_sides(thresholds: Integers, answers: Integers, q: Floats, p: float, *,
     if chances is not None and bool((chances <= 0.0).any()):
         row = int(np.argmax(chances <= 0.0)) + 1
         raise EstimateError(f"row {row}: a report from an owner whose chance of being asked is 0")
-    told = q >= LEAST_Q
+    told = q >= LEAST_LIFTED_Q
     thresholds, answers, q = thresholds[told], answers[told], q[told]
     at, cells = np.unique(thresholds, return_inverse=True)
     h = (answers - (1.0 - q) / 2.0) / q - p

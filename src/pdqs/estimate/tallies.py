@@ -13,10 +13,10 @@ import numpy as np
 
 from pdqs.model.arrays import Booleans, Floats, Integers
 from pdqs.model.errors import ensure
+from pdqs.privacy.loss import LEAST_Q
 from pdqs.rounds.reports import Reports
 
 FRACTION_BITS = 62  # for sums of figures in [0, 1]
-_LEAST_Q = 2.0**-16
 _INVERSE_BITS = 30  # for sums of 1/q and 1/q^2, which is at most 2^32
 
 
@@ -115,7 +115,7 @@ class _Sums:
         if not arrived.all():
             q, codes = q[arrived], codes[arrived]
         self.counts += np.bincount(codes, minlength=self.counts.size)
-        some = q >= _LEAST_Q
+        some = q >= LEAST_Q
         if not some.all():
             q, codes = q[some], codes[some]
         self.heard += int(q.size)

@@ -13,6 +13,12 @@ from pdqs.model.arrays import Floats
 Q_UNITS = 2**32
 """q is held on multiples of 1/Q_UNITS, so that a device can flip its coin by comparing integers."""
 
+LEAST_Q = 2.0**-16
+"""A smaller q tells nothing: no estimator counts it, and an owner who is offered it counts as not asked."""
+
+LEAST_LIFTED_Q = 2.0**-12
+"""The same where reports are weighed by 1/q^2 or 1/q^3, which exact sums of fixed size must hold."""
+
 
 def epsilon(q: Floats, domain_size: int) -> Floats:
     r"""Privacy loss of one report (section 1 of docs/theory).

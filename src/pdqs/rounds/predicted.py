@@ -20,10 +20,8 @@ from pdqs.model.names import QuestionKind
 from pdqs.model.query import Count, Histogram, Mean, Median, Quantile, Query
 from pdqs.model.questions import LARGEST_BUCKETED
 from pdqs.privacy.bucket_maps import collision
+from pdqs.privacy.loss import LEAST_LIFTED_Q
 from pdqs.privacy.noise import bucket_noise, side_noise
-
-LEAST_Q = 2.0**-12
-"""A smaller q tells nothing to any question but the value's."""
 
 STAGED = 1.25
 """Rank error of a staged quantile over that of one threshold at the quantile itself; measured .6 to 1.26 of this."""
@@ -49,7 +47,7 @@ class Bought:
     owners: int
 
     def __post_init__(self) -> None:
-        some = self.q >= LEAST_Q
+        some = self.q >= LEAST_LIFTED_Q
         if self.chances is not None:
             object.__setattr__(self, "chances", read_only(self.chances[some]))
         object.__setattr__(self, "q", read_only(self.q[some]))

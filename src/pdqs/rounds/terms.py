@@ -24,14 +24,11 @@ from pdqs.present.text import Shown
 from pdqs.pricing import rules
 from pdqs.pricing.rules import Rule, Setting
 from pdqs.privacy.contracts import Contract, contract_named
-from pdqs.privacy.loss import Q_UNITS, cap_epsilon, cap_q
+from pdqs.privacy.loss import LEAST_Q, Q_UNITS, cap_epsilon, cap_q
 from pdqs.rounds import defaults
 from pdqs.rounds.canonical import Kinds, is_frozen, plain_domain, plain_of, plain_terms, read_fields, written
 from pdqs.rounds.choosing import Given, resolved
 from pdqs.rounds.clearings import FACTS, ClearingFacts
-
-LEAST_Q = 2.0**-16
-"""A smaller q tells nothing, and no estimator counts it."""
 
 
 @final
