@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 ALL := cli,neural,scale,market,docs,dev
+SERVER := cli,owner,market
 export MPLBACKEND := Agg
 
 .PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills browser device figures hashed-lock sbom clean

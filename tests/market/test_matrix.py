@@ -64,6 +64,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     ids = {"settled": settled.round_id, "draft": draft.round_id, "open": opened.round_id, "user": owner.user_id}
     ids["hash"] = str(settled.terms_hash)
     ids["spare"] = town.owners[-1].user_id
+    ids["session"] = access.start_session(town.market, owner).sign_in_id
+    access.issue_token(town.market, owner, "second")
+    ids["second_token"] = next(t.sign_in_id for t in access.sign_ins(town.market, owner).tokens if t.name == "second")
     with served(app) as address, httpx.Client(base_url=address, timeout=60) as client:
         yield Scene(client=client, town=town, tokens=tokens, ids=ids)
     town.market.store.close()
@@ -97,11 +100,15 @@ REPORT = {"terms_hash": "0" * 64, "code": 1}
 # method, path, body, then the status for: its consumer, another consumer, the owner, another owner, the operator
 MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("GET", "/v1/me", None, (200, 200, 200, 200, 200)),
+    ("POST", "/v1/me/sign-ins/{session}/end", None, (404, 404, 200, 404, 404)),  # before a code ends it
+    ("POST", "/v1/me/sign-ins/{second_token}/end", None, (404, 404, 200, 404, 404)),
     ("GET", "/v1/statement", None, (200, 200, 200, 200, 200)),
     ("GET", "/v1/users", None, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users", {"role": "owner", "name": "x"}, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users/{user}/code", None, (404, 404, 200, 404, 200)),
     ("GET", "/v1/me/access", None, (200, 200, 200, 200, 200)),
+    ("GET", "/v1/me/sign-ins", None, (200, 200, 200, 200, 200)),
+    ("POST", "/v1/me/tokens", {"name": "matrix"}, (200, 200, 200, 200, 200)),
     ("GET", "/v1/me/export", None, (200, 200, 200, 200, 200)),
     ("POST", "/v1/me/erase", {"forgo_balance": "perhaps"}, (422, 422, 422, 422, 422)),  # each would erase herself
     ("POST", "/v1/users/{spare}/revoke", None, (404, 404, 404, 404, 200)),
@@ -149,8 +156,12 @@ def test_every_role_gets_what_is_its_own_and_nothing_else(
 
 
 def test_the_matrix_names_every_route_of_the_api(scene: Scene) -> None:
-    named = re.compile(r"\{(settled|draft|open)\}"), re.compile(r"\{(user|spare)\}")
-    known = {(method, named[1].sub("{user_id}", named[0].sub("{round_id}", path))) for method, path, *_ in MATRIX}
+    names = {"settled|draft|open": "{round_id}", "user|spare": "{user_id}", "session|second_token": "{sign_in_id}"}
+    known = set()
+    for method, path, *_ in MATRIX:
+        for ours, theirs in names.items():
+            path = re.sub(rf"\{{({ours})\}}", theirs, path)
+        known.add((method, path))
     described = scene.client.get("/openapi.json").json()["paths"]
     routes = {(method.upper(), path) for path, methods in described.items() for method in methods if path[:3] == "/v1"}
     assert routes - known == {("POST", "/v1/tokens")}

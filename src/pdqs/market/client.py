@@ -29,6 +29,7 @@ from pdqs.protocol.market_messages import (
     RoundPlan,
     RoundState,
     Statement,
+    Token,
     Transaction,
     Transfer,
     TrialBalance,
@@ -36,6 +37,7 @@ from pdqs.protocol.market_messages import (
     UserPage,
 )
 from pdqs.protocol.own_data import Erasure, Export
+from pdqs.protocol.sign_ins import NewToken, SignIns
 from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary, TransferPage
 from pdqs.protocol.transport import Answer, Transport, paged
 
@@ -67,6 +69,18 @@ class MarketClient(Transport):
     def access(self, after: str | None = None, limit: int = 50) -> AccessPage:
         """A page of who signed in as the caller."""
         return self.ask(AccessPage, "GET", "/v1/me/access", params=_page(after, limit))
+
+    def sign_ins(self) -> SignIns:
+        """Everything that can act as the caller."""
+        return self.ask(SignIns, "GET", "/v1/me/sign-ins")
+
+    def end_sign_in(self, sign_in_id: str) -> SignIns:
+        """End one session, token or passkey of the caller's."""
+        return self.ask(SignIns, "POST", f"/v1/me/sign-ins/{sign_in_id}/end", attempts=1)
+
+    def make_token(self, name: str) -> Token:
+        """Another bearer token for the caller. The one of the same name before it is void."""
+        return self.ask(Token, "POST", "/v1/me/tokens", body=NewToken(name=name))
 
     def export(self) -> Export:
         """Everything that the market holds on the caller."""

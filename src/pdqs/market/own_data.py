@@ -33,6 +33,7 @@ def export(market: Market, actor: User) -> Export:
             reports_made=own.reports_made,
             postings=list(postings),
             access=list(events),
+            sign_ins=access.sign_ins(market, actor),
             taken_part=_taken_part(connection, actor),
             rounds=_rounds(connection, actor),
         )

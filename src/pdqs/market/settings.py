@@ -25,6 +25,8 @@ class Settings:
     request's head and its body must come within ``header_seconds`` and ``body_seconds``. ``least_budget``, in units of
     money, is what a round must at least be worth. Bids, offers and reports are purged ``retention_days`` after the end
     of a round, as its terms say.
+    A page session ends when it was not used for ``session_idle_hours``, and after ``session_hours`` in any case; an
+    operator's after ``operator_session_hours``, and a one-time code runs out after ``code_hours``.
     ``device_origins`` are the web origins, separated by spaces, whose pages owners may run their device from (by token,
     never with a session): that of ``pdqs owner page`` on her own machine unless set. ``public_url`` is the address that
     people type when a proxy stands in front (``https://market.example``); ``trusted_proxies`` are the addresses,
@@ -42,7 +44,9 @@ class Settings:
     caller_burst: float = 200.0
     tick_seconds: float = 1.0
     code_hours: float = 72.0
-    session_hours: float = 12.0
+    session_hours: float = 720.0
+    session_idle_hours: float = 168.0
+    operator_session_hours: float = 12.0
     device_origins: str = "http://127.0.0.1:8017"
     header_seconds: float = 10.0
     body_seconds: float = 20.0

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from pdqs.market.store.schema import access_events
 
-What = Literal["code", "token", "session", "ended", "disabled", "enabled", "erased"]
-"""A code was made; it was used for a token, or for a page session; all sign-ins were ended; and so on."""
+What = Literal["code", "token", "session", "passkey", "ended-one", "ended", "disabled", "enabled", "erased"]
+"""A code was made; a token was made, or a page session began; a passkey was added; sign-ins were ended; ..."""
 
 THE_SERVER = f"u_{'0' * 24}"
 """Whoever can reach the server's own command line or database."""

@@ -42,10 +42,15 @@ Cursor = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,120}$", m
 IdempotencyKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$", max_length=64)]
 
 
+USUAL_TOKEN_NAME = "device"
+"""What a token is called unless it is given a name."""
+
+
 class Redemption(Message):
-    """A one-time code, to be exchanged for a token."""
+    """A one-time code, to be exchanged for a token of this name; the token of the same name before it is void."""
 
     code: Secret
+    name: Name = USUAL_TOKEN_NAME
 
 
 class User(Message):
@@ -114,7 +119,7 @@ class AccessEvent(Message):
     """What was done about a user's access, and by whom: of a ``token`` or a ``session``, who made its code."""
 
     at_ms: Millis
-    what: Literal["code", "token", "session", "ended", "disabled", "enabled", "erased"]
+    what: Literal["code", "token", "session", "passkey", "ended-one", "ended", "disabled", "enabled", "erased"]
     by_user_id: str
     by_name: str
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from pdqs.protocol.device_messages import BidMicros, Hash, Identifier, Message, Micros, Millis
 from pdqs.protocol.market_messages import AccessEvent, AnswerMessage, Member, Posting, RoundPlan, RoundState
+from pdqs.protocol.sign_ins import SignIns
 
 
 class TakenPart(Message):
@@ -50,6 +51,7 @@ class Export(Message):
     reports_made: Annotated[int, Field(ge=0)]
     postings: list[Posting]
     access: list[AccessEvent]
+    sign_ins: SignIns
     taken_part: list[TakenPart]
     rounds: list[OwnRound]
 

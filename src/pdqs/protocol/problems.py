@@ -31,6 +31,7 @@ class ProblemType(StrEnum):
     NO_CREDENTIAL = "no-credential"
     BAD_TOKEN = "bad-token"
     BAD_CODE = "bad-code"
+    BAD_PASSKEY = "bad-passkey"
     NO_SESSION = "no-session"
     BAD_CSRF_TOKEN = "bad-csrf-token"
     OTHER_SITE = "other-site"
@@ -38,6 +39,7 @@ class ProblemType(StrEnum):
 
     # What is not there, or not the caller's to see
     NO_USER = "no-user"
+    NO_SIGN_IN = "no-sign-in"
     NO_TRANSACTION = "no-transaction"
     NO_ROUND = "no-round"
     NO_ANSWER = "no-answer"
@@ -68,6 +70,7 @@ class ProblemType(StrEnum):
     ACCOUNT_DISABLED = "account-disabled"
     MONEY_TO_COME = "money-to-come"
     NO_NONCE = "no-nonce"
+    TOO_MANY = "too-many"
 
     # What was sent
     INVALID = "invalid"

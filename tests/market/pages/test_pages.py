@@ -104,7 +104,7 @@ def test_each_role_sees_its_own_pages_and_nobody_elses(
     stranger = town.browser()
     for path in [path for paths in PAGES.values() for path in paths]:
         answer = stranger.get(path)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/enter?next={path}")
 
 
 def test_a_round_of_someone_elses_is_not_found(town: Town, consumer: Person) -> None:
@@ -154,7 +154,9 @@ def test_the_session_cookie_is_out_of_scripts_and_other_sites_reach(town: Town) 
     cookies = enter(town.browser(), made.code).headers.get_list("set-cookie")
     session = next(cookie for cookie in cookies if cookie.startswith(COOKIE))
     assert "HttpOnly" in session
-    assert "SameSite=strict" in session
+    assert "SameSite=lax" in session
+    knock = town.browser().get("/").headers["set-cookie"]
+    assert "SameSite=strict" in knock
 
 
 def test_signing_out_ends_the_session(town: Town) -> None:

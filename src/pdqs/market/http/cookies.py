@@ -6,9 +6,11 @@ so that no neighbour (a subdomain, or plain HTTP on the way) can plant one.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import Request, Response
 
-from pdqs.market.access import COOKIE
+from pdqs.market.page_sessions import COOKIE
 from pdqs.market.settings import Settings
 
 KNOCK = "pdqs_knock"
@@ -39,10 +41,15 @@ def read_cookie(request: Request, name: str = COOKIE) -> str:
 
 
 def set_cookie(request: Request, answer: Response, value: str, *, seconds: int, name: str = COOKIE) -> None:
-    """Have the browser keep a cookie, out of reach of scripts and of other sites."""
+    """Have the browser keep a cookie, out of reach of scripts.
+
+    The session's is ``SameSite=Lax``: it comes along when she follows a link from elsewhere to look at a page, so that
+    she need not sign in again; no form of another site carries it. The other one never leaves our own pages.
+    """
     full = cookie_name(_settings(request), request.url.scheme, name)
     secure = is_secure(_settings(request), request.url.scheme)
-    answer.set_cookie(full, value, max_age=seconds, httponly=True, samesite="strict", secure=secure, path="/")
+    sent: Literal["lax", "strict"] = "lax" if name == COOKIE else "strict"
+    answer.set_cookie(full, value, max_age=seconds, httponly=True, samesite=sent, secure=secure, path="/")
 
 
 def drop_cookie(request: Request, answer: Response, name: str = COOKIE) -> None:

@@ -50,6 +50,7 @@ from pdqs.protocol.market_messages import (
 )
 from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
+from pdqs.protocol.sign_ins import NewToken, SignIns
 from pdqs.protocol.summaries import NoticePage, RoundPage, TransferPage
 from pdqs.tables.spreadsheet import harmless
 
@@ -69,6 +70,7 @@ router = APIRouter(prefix="/v1", responses=PROBLEMS)
 
 RoundId = Annotated[Identifier, Path(description="The round's id")]
 UserId = Annotated[Identifier, Path(description="The user's id")]
+SignInId = Annotated[Identifier, Path(description="The id of a session, a token or a passkey")]
 Key = Annotated[IdempotencyKey, Header(alias="Idempotency-Key", description="The same key makes the same thing, once")]
 After = Annotated[Cursor | None, Query(description="The 'next' of the page before")]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most")]
@@ -93,7 +95,7 @@ async def put_report(round_id: RoundId, report: Report, caller: Calling) -> Repo
 @router.post("/tokens", tags=["people"])
 def redeem_code(redemption: Redemption, request: Request) -> Token:
     """Exchange a one-time code for a bearer token."""
-    return access.redeem_for_token(request.app.state.market, redemption.code)
+    return access.redeem_for_token(request.app.state.market, redemption.code, redemption.name)
 
 
 @router.get("/me", tags=["people"])
@@ -106,6 +108,27 @@ def get_me(caller: Calling) -> Me:
 def get_access(caller: Calling, after: After = None, limit: Limit = LIMIT) -> AccessPage:
     """Who signed in as me, by whose code, and who ended my sign-ins; newest first."""
     return reads.access_page(caller.market, caller.user(), after, limit)
+
+
+@router.get("/me/sign-ins", tags=["people"])
+def get_sign_ins(caller: Calling) -> SignIns:
+    """Everything that can act as me: page sessions, tokens and passkeys."""
+    return access.sign_ins(caller.market, caller.user())
+
+
+@router.post("/me/sign-ins/{sign_in_id}/end", tags=["people"])
+def post_end(sign_in_id: SignInId, caller: Calling) -> SignIns:
+    """End one of them; what is left comes back."""
+    user = caller.user()
+    access.end_sign_in(caller.market, user, sign_in_id)
+    return access.sign_ins(caller.market, user)
+
+
+@router.post("/me/tokens", tags=["people"])
+def post_token(new: NewToken, caller: Calling) -> Token:
+    """Another bearer token, with a name; the one of the same name before it is void."""
+    user = caller.user()
+    return access.make_token(caller.market, user, new.name, by=user.user_id)
 
 
 @router.get("/me/export", tags=["people"])

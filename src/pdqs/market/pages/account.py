@@ -1,35 +1,44 @@
-"""Everybody's own page: who signed in as me, what the market holds on me, and an end to either."""
+"""Everybody's own page: what can act as me, who signed in as me, what the market holds on me, and an end to each."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
+from typing import Annotated
 
-from pdqs.market import own_data, people, reads
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+
+from pdqs.market import access, own_data, passkeys, people, reads
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import drop_cookie
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import After, AnySession, Form, market_of
+from pdqs.market.pages.whereabouts import device_words, place_here
+from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.own_data import Erasure
-from pdqs.protocol.problems import MarketError
+from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
+from pdqs.protocol.sign_ins import NewToken
 
 router = APIRouter(prefix="/account", route_class=PageRoute)
 
 WORDS = {
     "code": "A one-time code was made",
-    "token": "Signed in on a device (token)",
+    "token": "A token was made for a device or a program",
     "session": "Signed in on the pages",
+    "passkey": "A passkey was added",
+    "ended-one": "One sign-in was ended",
     "ended": "All sign-ins were ended",
     "disabled": "The account was disabled",
     "enabled": "The account was enabled",
     "erased": "The name was erased",
 }
+_NO_PLACE = "passkeys need an address with https: they cannot be used at this one"
 
 
 @router.get("")
 def sign_ins(request: Request, session: AnySession, after: After = None) -> Response:
-    """Who signed in as me."""
+    """What can act as me, and who signed in as me."""
     return _shown(request, session, after=after)
 
 
@@ -39,6 +48,57 @@ def download(request: Request, session: AnySession) -> Response:
     found = own_data.export(market_of(request), session.user).model_dump_json(indent=2)
     headers = {"Content-Disposition": 'attachment; filename="my-data.json"', "Cache-Control": "no-store"}
     return Response(found, media_type="application/json", headers=headers)
+
+
+@router.post("/link")
+def make_link(request: Request, session: AnySession, form: Form) -> Response:
+    """A link to come in by on another device, or later on this one: shown this once, good once."""
+    assert form is not None  # its CSRF token has been checked
+    made = people.renew_code(market_of(request), session.user, session.user.user_id)
+    return _shown(request, session, invitation=made)
+
+
+@router.post("/tokens")
+def make_token(request: Request, session: AnySession, form: Form) -> Response:
+    """A token for a program, shown this once."""
+    try:
+        name = _name(form.get("name"))
+        made = access.make_token(market_of(request), session.user, name, by=session.made_by or session.user.user_id)
+    except MarketError as refused:
+        return _shown(request, session, fault=str(refused), status=refused.status)
+    return _shown(request, session, token=made.token, token_name=name)
+
+
+@router.get("/passkeys/options")
+def passkey_options(request: Request, session: AnySession) -> Response:
+    """What the browser needs to make a passkey."""
+    place = place_here(request)
+    if place is None:
+        raise NotFoundError(ProblemType.BAD_PASSKEY, _NO_PLACE)
+    options = passkeys.options_to_add(market_of(request), place, session)
+    return Response(options, media_type="application/json")
+
+
+@router.post("/passkeys")
+def add_passkey(request: Request, session: AnySession, form: Form) -> Response:
+    """Keep a passkey that the browser has made."""
+    place = place_here(request)
+    try:
+        if place is None:
+            raise UnprocessableError(ProblemType.BAD_PASSKEY, _NO_PLACE)
+        name = _name(form.get("name") or device_words(request) or "my device")
+        passkeys.add_passkey(market_of(request), place, session, str(form.get("credential", "")), name)
+    except MarketError as refused:
+        return _shown(request, session, fault=str(refused), status=refused.status)
+    return RedirectResponse("/account", status_code=303)
+
+
+@router.post("/sign-ins/{sign_in_id}/end")
+def end_one(request: Request, sign_in_id: Annotated[Identifier, Path()], session: AnySession, form: Form) -> Response:
+    """End one of my sign-ins."""
+    assert form is not None  # its CSRF token has been checked
+    access.end_sign_in(market_of(request), session.user, sign_in_id)
+    return _out(request) if sign_in_id == session.sign_in_id else RedirectResponse("/account", status_code=303)
 
 
 @router.post("/erase")
@@ -60,6 +120,13 @@ def end_all(request: Request, session: AnySession, form: Form) -> Response:
     return _out(request)
 
 
+def _name(given: object) -> str:
+    try:
+        return NewToken.model_validate({"name": str(given or "").strip()}).name
+    except ValidationError:
+        raise UnprocessableError(ProblemType.INVALID, "give it a name of 1 to 80 letters") from None
+
+
 def _out(request: Request) -> Response:
     answer = RedirectResponse("/", status_code=303)
     drop_cookie(request, answer)
@@ -67,7 +134,16 @@ def _out(request: Request) -> Response:
 
 
 def _shown(
-    request: Request, session: Session, *, after: str | None = None, fault: str = "", status: int = 200
+    request: Request, session: Session, *, after: str | None = None, status: int = 200, **made: object
 ) -> Response:
-    trail = reads.access_page(market_of(request), session.user, after=after)
-    return page(request, "account.html", status=status, trail=trail, words=WORDS, fault=fault)
+    """The page, with whatever was made just now."""
+    market = market_of(request)
+    nothing: dict[str, object] = {"fault": "", "invitation": None, "token": "", "token_name": ""}
+    found = {
+        "trail": reads.access_page(market, session.user, after=after),
+        "signed_in": access.sign_ins(market, session.user),
+        "has_passkeys": place_here(request) is not None,
+        "base": str(request.base_url),
+        "words": WORDS,
+    }
+    return page(request, "account.html", status=status, **{**nothing, **found, **made})

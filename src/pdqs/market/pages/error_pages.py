@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -10,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 
 from pdqs.market.pages.render import page
-from pdqs.market.pages.session import SignInFirst
+from pdqs.market.pages.session import SignInFirst, own_path
 from pdqs.protocol.problems import MarketError
 
 
@@ -24,10 +25,16 @@ class PageRoute(APIRoute):
             try:
                 return await handler(request)
             except SignInFirst:
-                return RedirectResponse("/", status_code=303)
+                return RedirectResponse(_door_before(request), status_code=303)
             except MarketError as fault:
                 return page(request, "error.html", status=fault.status, title=fault.title, detail=str(fault))
             except RequestValidationError:
                 return page(request, "error.html", status=404, title="Not found", detail="there is no such page")
 
         return handled
+
+
+def _door_before(request: Request) -> str:
+    """The door, which leads on to the page that was asked for; after a form, to the front."""
+    wanted = f"{request.url.path}?{request.url.query}".rstrip("?") if request.method == "GET" else ""
+    return f"/enter?next={quote(wanted)}" if own_path(wanted).strip("/") else "/"

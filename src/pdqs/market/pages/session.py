@@ -18,12 +18,31 @@ from pdqs.protocol.market_messages import Cursor, Role
 from pdqs.protocol.problems import MarketError, ProblemType, UnprocessableError
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_PATH = re.compile(r"/(?:[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}(?:\?[A-Za-z0-9_.=&:-]{0,200})?)?")
 
 HOMES = {"consumer": "/consumer", "owner": "/owner", "operator": "/operator"}
 
 
 class SignInFirst(Exception):  # noqa: N818  not a fault: the page asks who is there
     """Nobody is signed in."""
+
+
+def own_path(given: str) -> str:
+    """A path of this very site to go on to, or nothing: what leads elsewhere, or could be read so, is dropped.
+
+    >>> own_path("/owner/rounds/r_1?after=2")
+    '/owner/rounds/r_1?after=2'
+    >>> [own_path(given) for given in ("//evil.example", "https://evil.example", "/\\\\evil.example", "")]
+    ['', '', '', '']
+    """
+    return given if _PATH.fullmatch(given) else ""
+
+
+def home_or(role: Role, wanted: str) -> str:
+    """Where someone goes who has just come in: the page she wanted, if it is one of hers, or else home."""
+    path = own_path(wanted)
+    place = "/" + path[1:].partition("?")[0].partition("/")[0]
+    return path if place in (HOMES[role], "/account", "/device-elsewhere") else HOMES[role]
 
 
 def market_of(request: Request) -> Market:

@@ -41,7 +41,7 @@ users = Table(
     ),
     Column("name", Text, nullable=False),
     Column("created_at_ms", Whole, nullable=False),
-    Column("token_hash", Text, unique=True),
+    Column("token_hash", Text, unique=True),  # empty since tokens have a table: SQLite cannot drop a unique column
     Column("reports_made", Whole, nullable=False, server_default="0"),
     Column("disabled_at_ms", Whole),
     Column("erased_at_ms", Whole),
@@ -93,7 +93,46 @@ sessions = Table(
     Column("cookie_hash", Text, primary_key=True),
     Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
     Column("expires_at_ms", Whole, nullable=False),
+    Column("started_at_ms", Whole, nullable=False, server_default="0"),
+    Column("seen_at_ms", Whole, nullable=False, server_default="0"),
+    Column("device", Text, nullable=False, server_default=""),
+    Column("made_by", Text, nullable=False, server_default=""),
     Index("sessions_by_user", "user_id"),
+    **_STRICT,
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("token_hash", Text, primary_key=True),
+    Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at_ms", Whole, nullable=False),
+    Column("used_at_ms", Whole, nullable=False),
+    Index("tokens_by_user", "user_id", "name", unique=True),
+    **_STRICT,
+)
+
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("credential_id", Text, primary_key=True),
+    Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
+    Column("site", Text, nullable=False),
+    Column("public_key", Text, nullable=False),
+    Column("sign_count", Whole, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at_ms", Whole, nullable=False),
+    Column("used_at_ms", Whole),
+    Index("passkeys_by_user", "user_id", "created_at_ms"),
+    **_STRICT,
+)
+
+spent_challenges = Table(
+    "spent_challenges",
+    metadata,
+    Column("challenge_hash", Text, primary_key=True),
+    Column("expires_at_ms", Whole, nullable=False),
     **_STRICT,
 )
 

@@ -1,6 +1,8 @@
 // A link may carry its one-time code after the #, which browsers never send: put it in the field and out of sight.
 const code = location.hash.slice(1);
-if (/^[A-Za-z0-9_-]{20,80}$/.test(code)) {
-  document.getElementById("code").value = code;
-  history.replaceState(null, "", location.pathname);
+const field = document.getElementById("code");
+if (field && /^[A-Za-z0-9_-]{20,80}$/.test(code)) {
+  field.value = code;
+  history.replaceState(null, "", location.pathname + location.search);
+  field.form.matches("[data-look]") && field.form.requestSubmit(); // only asks whose it is, and uses nothing up
 }

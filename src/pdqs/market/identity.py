@@ -1,0 +1,75 @@
+"""What is kept of a secret, who a row of the table is, and proof that a form came from a page of ours.
+
+A secret has 256 bits from the operating system, so a plain SHA-256 is enough: there is nothing to guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+from sqlalchemy import select
+
+from pdqs.market.context import Market
+from pdqs.market.store.schema import server_keys
+from pdqs.market.store.sql import Found, insert_missing
+from pdqs.protocol.market_messages import User
+from pdqs.protocol.problems import NotFoundError, ProblemType
+
+ID_DIGITS = 24
+"""How many digits of a hash are in a name made from it."""
+
+
+def hashed(secret: str) -> str:
+    """What is kept of a secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def short_id(prefix: str, digest: str) -> str:
+    """A name to speak of something by that is kept under a hash: the beginning of it, which opens nothing.
+
+    >>> short_id("s", "0123456789abcdef" * 4)
+    's_0123456789abcdef01234567'
+    """
+    return f"{prefix}_{digest[:ID_DIGITS]}"
+
+
+def no_sign_in() -> NotFoundError:
+    """The answer to whoever speaks of a sign-in that is not hers, or is over."""
+    return NotFoundError(ProblemType.NO_SIGN_IN, "you have no such sign-in: it may have ended already")
+
+
+def user_from(row: Found) -> User:
+    """A user as the table holds her."""
+    return User(user_id=row.user_id, role=row.role, name=row.name, created_at_ms=row.created_at_ms)
+
+
+def new_secret_word() -> str:
+    """256 random bits to type on a command line, where a word that begins with a dash would be read as an option."""
+    word = secrets.token_urlsafe(32)
+    while word.startswith("-"):
+        word = secrets.token_urlsafe(32)
+    return word
+
+
+def form_token(market: Market, purpose: str, cookie: str) -> str:
+    """What a form must bring to prove that it came from a page of ours: made from the cookie by the server's key."""
+    return hmac.new(_server_key(market), f"{purpose}:{cookie}".encode(), hashlib.sha256).hexdigest()
+
+
+def is_form_token(market: Market, purpose: str, cookie: str, given: str) -> bool:
+    """Whether a form brought the token of its cookie; without a cookie nothing is the right one."""
+    expected = form_token(market, purpose, cookie)
+    return bool(cookie) and hmac.compare_digest(expected.encode(), given.encode())
+
+
+def _server_key(market: Market) -> bytes:
+    """The key that form tokens are made with: one for all processes of a market, made when it is first needed."""
+    known = market.keys.get("forms")
+    if known is None:
+        with market.store.write() as connection:
+            insert_missing(connection, server_keys, [{"purpose": "forms", "key": secrets.token_hex(32)}])
+            kept = connection.scalar(select(server_keys.c.key).where(server_keys.c.purpose == "forms"))
+        known = market.keys["forms"] = bytes.fromhex(str(kept))
+    return known
