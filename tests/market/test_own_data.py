@@ -39,6 +39,7 @@ def test_an_export_holds_all_that_is_hers_and_nothing_of_anybody_else(either_tow
     assert part.payment_micros == kept.balance_micros == town.balance(owner)
     assert [line.kind for line in kept.postings] == ["settlement"]
     assert [event.what for event in kept.access] == ["code"]
+    assert len(kept.sign_ins.pages) + len(kept.sign_ins.tokens) == len(access.sign_ins(town.market, owner).tokens)
     assert kept.rounds == []
     others = [other.user_id for other in town.owners if other != owner]
     assert not [user_id for user_id in others if user_id in kept.model_dump_json()]
@@ -56,8 +57,8 @@ def test_every_table_that_names_an_owner_is_in_her_export() -> None:
         for key in table.foreign_keys
         if key.column.table is users
     }
-    exported = {"bids", "rounds", "access_events"}
-    secrets_only = {"codes", "sessions"}  # hashes and times
+    exported = {"bids", "rounds", "access_events", "sessions", "tokens", "passkeys"}
+    secrets_only = {"codes"}  # hashes and times
     assert naming == exported | secrets_only
 
 

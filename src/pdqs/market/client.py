@@ -13,7 +13,6 @@ from typing import final
 
 from pdqs.protocol.device_messages import Bid, BidReceipt, Message, Offer, Report, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
-    AccessPage,
     AnswerMessage,
     Forecast,
     ForecastRequest,
@@ -37,7 +36,7 @@ from pdqs.protocol.market_messages import (
     UserPage,
 )
 from pdqs.protocol.own_data import Erasure, Export
-from pdqs.protocol.sign_ins import NewToken, SignIns
+from pdqs.protocol.sign_ins import AccessPage, NewToken, SignIns
 from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary, TransferPage
 from pdqs.protocol.transport import Answer, Transport, paged
 

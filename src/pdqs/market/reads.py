@@ -39,8 +39,6 @@ from pdqs.market.views import (
 )
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import (
-    AccessEvent,
-    AccessPage,
     AnswerMessage,
     Health,
     Me,
@@ -55,6 +53,7 @@ from pdqs.protocol.market_messages import (
     UserPage,
 )
 from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.protocol.sign_ins import AccessEvent, AccessPage
 from pdqs.protocol.summaries import NoticePage, RoundPage
 
 _PROBE_MS = 2_000

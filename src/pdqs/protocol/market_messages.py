@@ -115,22 +115,6 @@ class UserPage(Message):
     next: Cursor | None
 
 
-class AccessEvent(Message):
-    """What was done about a user's access, and by whom: of a ``token`` or a ``session``, who made its code."""
-
-    at_ms: Millis
-    what: Literal["code", "token", "session", "passkey", "ended-one", "ended", "disabled", "enabled", "erased"]
-    by_user_id: str
-    by_name: str
-
-
-class AccessPage(Message):
-    """Who signed in as the caller, newest first."""
-
-    items: list[AccessEvent]
-    next: Cursor | None
-
-
 class QueryMessage(Message):
     """What the consumer asks. ``p`` is for a quantile only; a count's domain is binary."""
 

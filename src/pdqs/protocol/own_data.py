@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from pdqs.protocol.device_messages import BidMicros, Hash, Identifier, Message, Micros, Millis
-from pdqs.protocol.market_messages import AccessEvent, AnswerMessage, Member, Posting, RoundPlan, RoundState
-from pdqs.protocol.sign_ins import SignIns
+from pdqs.protocol.market_messages import AnswerMessage, Member, Posting, RoundPlan, RoundState
+from pdqs.protocol.sign_ins import AccessEvent, SignIns
 
 
 class TakenPart(Message):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pdqs.protocol.device_messages import Identifier, Message, Millis, Name
+from pdqs.protocol.market_messages import Cursor
 
 
 class NewToken(Message):
@@ -49,3 +52,19 @@ class SignIns(Message):
     pages: list[PageSignIn]
     tokens: list[KeptToken]
     passkeys: list[KeptPasskey]
+
+
+class AccessEvent(Message):
+    """What was done about a user's access, and by whom: of a ``token`` or a ``session``, who made its code."""
+
+    at_ms: Millis
+    what: Literal["code", "token", "session", "passkey", "ended-one", "ended", "disabled", "enabled", "erased"]
+    by_user_id: str
+    by_name: str
+
+
+class AccessPage(Message):
+    """Who signed in as the caller, newest first."""
+
+    items: list[AccessEvent]
+    next: Cursor | None

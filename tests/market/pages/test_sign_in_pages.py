@@ -174,7 +174,7 @@ def test_a_passkey_is_made_used_and_removed_on_a_phone(passkey_site: Site, brows
     visitor.page.get_by_role("button", name="Add a passkey").click()
     visitor.page.locator(".rows").get_by_text("not used yet").wait_for()
     assert [one.name for one in access.sign_ins(site.market, user).passkeys] == ["my phone"]
-    visitor.press("Sign out")
+    visitor.page.get_by_role("button", name="Sign out", exact=True).click()
     visitor.page.wait_for_url(lambda url: url.endswith("/"))
     visitor.go("/owner/privacy")
     sent: list[str] = []
@@ -189,8 +189,8 @@ def test_a_passkey_is_made_used_and_removed_on_a_phone(passkey_site: Site, brows
     visitor.page.get_by_role("button", name="Remove my phone").click()
     visitor.page.get_by_role("heading", name="Your account").wait_for()
     assert access.sign_ins(site.market, user).passkeys == []
-    visitor.press("Sign out")
-    visitor.go("/")
+    visitor.page.get_by_role("button", name="Sign out", exact=True).click()
+    visitor.page.wait_for_url(lambda url: url.endswith("/"))
     visitor.page.get_by_role("button", name="Use a passkey").click()
     visitor.page.get_by_text("This passkey is not known here").wait_for()
     visitor.context.close()

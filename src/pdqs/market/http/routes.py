@@ -24,7 +24,6 @@ from pdqs.protocol.device_messages import (
     Withdrawal,
 )
 from pdqs.protocol.market_messages import (
-    AccessPage,
     AnswerMessage,
     Cursor,
     Forecast,
@@ -50,7 +49,7 @@ from pdqs.protocol.market_messages import (
 )
 from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
-from pdqs.protocol.sign_ins import NewToken, SignIns
+from pdqs.protocol.sign_ins import AccessPage, NewToken, SignIns
 from pdqs.protocol.summaries import NoticePage, RoundPage, TransferPage
 from pdqs.tables.spreadsheet import harmless
 

@@ -48,7 +48,7 @@ def front_door(request: Request) -> Response:
 
 
 @router.get("/enter")
-def entrance(request: Request) -> Response:
+def invitation(request: Request) -> Response:
     """The same with a code to come in by, which no server sees before it is sent; who is in already is told so."""
     wanted = own_path(request.query_params.get("next", ""))
     session = session_or_none(request)
