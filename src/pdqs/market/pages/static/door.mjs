@@ -4,5 +4,5 @@ const field = document.getElementById("code");
 if (field && /^[A-Za-z0-9_-]{20,80}$/.test(code)) {
   field.value = code;
   history.replaceState(null, "", location.pathname + location.search);
-  field.form.matches("[data-look]") && field.form.requestSubmit(); // only asks whose it is, and uses nothing up
+  if (field.form.matches("[data-look]")) field.form.requestSubmit(); // only asks whose it is, and uses nothing up
 }
