@@ -13,7 +13,7 @@ import pytest
 import pdqs
 from market.town import Town, plan
 from pdqs.market import forecasting, reads, round_steps
-from pdqs.market.http.app import keep_deadlines
+from pdqs.market.http.clock import keep_deadlines
 from pdqs.market.http.observe import Metrics
 from pdqs.market.round_terms import terms_of
 from pdqs.market.store.schema import rounds

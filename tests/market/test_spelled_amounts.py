@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pdqs.market.configuration import settings_from
 from pdqs.market.pages import plan_form
-from pdqs.market.settings import Settings
 from pdqs.model.errors import TermsError
 from pdqs.model.money import Currency
 
@@ -37,8 +37,8 @@ def test_numbers_below_zero_and_short_ones_are_read_where_they_may_be() -> None:
 
 def test_the_currency_is_a_setting() -> None:
     given = {"PDQS_CURRENCY": "JPY", "PDQS_CURRENCY_SYMBOL": "\u00a5", "PDQS_CURRENCY_DECIMALS": "0"}
-    assert Settings.from_environment(given).money == Currency(code="JPY", symbol="\u00a5", decimals=0)
-    assert Settings.from_environment({"PDQS_DECIMAL_MARK": ","}).money.mark == ","
+    assert settings_from(given).money == Currency(code="JPY", symbol="\u00a5", decimals=0)
+    assert settings_from({"PDQS_DECIMAL_MARK": ","}).money.mark == ","
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_the_currency_is_a_setting() -> None:
 )
 def test_a_currency_that_cannot_be_written_is_refused_at_the_start(wrong: dict[str, str]) -> None:
     with pytest.raises(TermsError):
-        Settings.from_environment(wrong)
+        settings_from(wrong)

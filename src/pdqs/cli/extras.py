@@ -17,7 +17,6 @@ _HOLDS = {
         "multipart",
         "python_multipart",
         "psycopg",
-        "swagger_ui_bundle",
     ),
     "neural": ("jax", "jaxlib", "optax"),
     "scale": ("pyarrow", "dask", "distributed"),

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
+from urllib.parse import urlsplit
 
 from pdqs.model.errors import TermsError
 from pdqs.model.money import Currency
 from pdqs.model.spelling import OTHER
 
 PREFIX = "PDQS_"
-_MAY_BE_ZERO = ("currency_decimals",)
+_LEAST_CONNECTIONS = 8
+CLOCK_CONNECTIONS = 6
+"""What the process that keeps the deadlines takes for itself."""
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of one server; each can come from the environment as ``PDQS_`` and its name in capitals.
+    """Settings of one server; :func:`pdqs.market.configuration.settings_from` reads them from where they are set.
 
+    ``workers`` processes answer requests at ``host`` and ``port``, and have ``database_connections`` to PostgreSQL
+    between them. ``root_path`` is the path that the market is under at its public address; unless set, that of
+    ``public_url``.
     A rate is in requests a second, a burst in requests; callers are counted by address and, apart, by credential. A
     request's head and its body must come within ``header_seconds`` and ``body_seconds``. ``least_budget``, in units of
     money, is what a round must at least be worth. Bids, offers and reports are purged ``retention_days`` after the end
@@ -61,11 +65,57 @@ class Settings:
     currency_symbol: str = ""
     currency_decimals: int = 2
     decimal_mark: str = "."
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    database_connections: int = 40
+    root_path: str = ""
 
     def __post_init__(self) -> None:
         if self.records not in ("full", "none"):
             raise TermsError(f"{PREFIX}RECORDS: {self.records!r} must be full or none")
         _ = self.money  # a currency that cannot be written is refused before anything is served
+        self._check_address()
+        self._check_workers()
+
+    def _check_address(self) -> None:
+        parts = urlsplit(self.public_url)
+        if self.public_url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.query):
+            raise TermsError(f"{PREFIX}PUBLIC_URL: {self.public_url!r} must look like https://market.example")
+        if not _ROOT.fullmatch(self.root_path or "/") or not _ROOT.fullmatch(parts.path or "/"):
+            raise TermsError(f"{PREFIX}ROOT_PATH: {self.root_path or parts.path!r} must look like /market")
+
+    def _check_workers(self) -> None:
+        if self.workers > 1 and self.database_url.startswith("sqlite"):
+            raise TermsError(
+                f"{self.workers} workers need PostgreSQL: a SQLite file is written by one process, so serve it with one"
+            )
+        least = self.workers * _LEAST_CONNECTIONS + CLOCK_CONNECTIONS
+        if self.database_connections < least:
+            raise TermsError(
+                f"{PREFIX}DATABASE_CONNECTIONS: {self.database_connections} for {self.workers} workers must be"
+                f" at least {least}"
+            )
+
+    @property
+    def origin(self) -> str:
+        """Scheme and host of the public address, as browsers name it; nothing when there is no such address."""
+        parts = urlsplit(self.public_url)
+        return f"{parts.scheme}://{parts.netloc}".lower() if self.public_url else ""
+
+    @property
+    def prefix(self) -> str:
+        """The path that the market is under, without a slash at its end; nothing when it has the whole host.
+
+        >>> Settings(public_url="https://town.example/market/").prefix
+        '/market'
+        """
+        return (self.root_path or urlsplit(self.public_url).path).rstrip("/")
+
+    @property
+    def connections_each(self) -> int:
+        """How many connections to PostgreSQL one worker may have."""
+        return (self.database_connections - CLOCK_CONNECTIONS) // self.workers
 
     @property
     def money(self) -> Currency:
@@ -80,26 +130,5 @@ class Settings:
             mark=marks[self.decimal_mark],
         )
 
-    @staticmethod
-    def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
-        """Settings with what the environment says.
 
-        >>> Settings.from_environment({"PDQS_CALLER_RATE": "5"}).caller_rate
-        5.0
-        """
-        given: dict[str, Any] = {}
-        for field in dataclasses.fields(Settings):
-            text = environment.get(PREFIX + field.name.upper())
-            if text is not None:
-                given[field.name] = _parsed(field.name, text, type(field.default))
-        return Settings(**given)
-
-
-def _parsed(name: str, text: str, kind: type) -> object:
-    try:
-        value = kind(text)
-    except ValueError:
-        raise TermsError(f"{PREFIX}{name.upper()}: {text!r} is not a number") from None
-    if kind is not str and name not in _MAY_BE_ZERO and not 0 < value < float("inf"):
-        raise TermsError(f"{PREFIX}{name.upper()}: {text!r} must be above 0")
-    return value
+_ROOT = re.compile(r"/|(/[A-Za-z0-9._~-]+)+/?")

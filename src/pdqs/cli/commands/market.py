@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdqs.cli.market_options import Config, Database, settings_given
 from pdqs.cli.shared_options import Json
 
 if TYPE_CHECKING:
+    from pdqs.market import Settings
     from pdqs.market.client import MarketClient
     from pdqs.market.simulation import Simulated
+    from pdqs.market.store.database import Store
 
 run = typer.Typer(
     add_completion=False,
@@ -23,8 +26,6 @@ run = typer.Typer(
     no_args_is_help=True,
     help="Operate and simulate a running market.",
 )
-
-Database = Annotated[str, typer.Option(help="The market's database: sqlite:///FILE or postgresql://...")]
 
 
 @run.command()
@@ -59,28 +60,40 @@ def simulate(
 
 
 @run.command()
-def operator(database: Database = "sqlite:///pdqs-market.db") -> None:
+def operator(database: Database = None, config: Config = "") -> None:
     """Print a fresh one-time code for the operator, for whoever can reach the database."""
-    from pdqs.market import Market, Settings
+    from pdqs.market import Market
     from pdqs.market.round_steps import first_operator
-    from pdqs.market.store import migrate
-    from pdqs.market.store.database import open_store
 
-    store = open_store(database)
-    migrate.upgrade(store)
-    print(first_operator(Market(store=store, settings=Settings.from_environment())).code)
-    store.close()
+    settings = settings_given(config, database_url=database)
+    with _up_to_date(settings) as (store, _):
+        print(first_operator(Market(store=store, settings=settings)).code)
 
 
 @run.command(name="migrate")
-def migrate_database(database: Database = "sqlite:///pdqs-market.db") -> None:
+def migrate_database(database: Database = None, config: Config = "") -> None:
     """Bring a database up to date; ``pdqs serve`` does so by itself."""
+    with _up_to_date(settings_given(config, database_url=database)) as (_, revision):
+        print(f"The database is at revision {revision}.")
+
+
+@contextmanager
+def _up_to_date(settings: Settings) -> Iterator[tuple[Store, str]]:
+    """The database of the settings, migrated, and the revision it is at."""
+    from sqlalchemy.exc import OperationalError
+
     from pdqs.market.store import migrate
     from pdqs.market.store.database import open_store
+    from pdqs.model.errors import FileError
 
-    store = open_store(database)
-    print(f"The database is at revision {migrate.upgrade(store)}.")
-    store.close()
+    store = open_store(settings.database_url)
+    try:
+        yield store, migrate.upgrade(store)
+    except OperationalError as fault:
+        said = str(fault.orig).strip().splitlines()
+        raise FileError(f"the database cannot be reached: {said[0] if said else 'no answer'}") from None
+    finally:
+        store.close()
 
 
 def _json(found: Simulated) -> str:

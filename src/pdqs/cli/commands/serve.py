@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdqs.cli.market_options import Config, Database
+
+if TYPE_CHECKING:
+    import socket
+
+    from fastapi import FastAPI
+
+    from pdqs.market.settings import Settings
+
 
 def run(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 is any free one.")] = 8000,
-    database: Annotated[
-        str, typer.Option(help="sqlite:///FILE or postgresql://...; by default a file in this directory.")
-    ] = "",
+    host: Annotated[str | None, typer.Option(help="Address to listen on; by default this machine only.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on, by default 8000; 0 is any free one.")
+    ] = None,
+    database: Database = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Processes that answer requests; more than one needs PostgreSQL.")
+    ] = None,
+    root_path: Annotated[
+        str | None, typer.Option(help="The path that a proxy has the market under, such as /market.")
+    ] = None,
+    public_url: Annotated[
+        str | None, typer.Option(help="The address that people type, such as https://market.example.")
+    ] = None,
+    config: Config = "",
     link: Annotated[
         bool | None,
         typer.Option(
@@ -21,26 +40,48 @@ def run(
         ),
     ] = None,
 ) -> None:
+    from pdqs.cli.market_options import settings_given
+    from pdqs.market.http.serving import listening_socket
+
+    settings = settings_given(
+        config, host=host, port=port, database_url=database, workers=workers, root_path=root_path, public_url=public_url
+    )
+    several = not settings.database_url.startswith("sqlite")
+    with listening_socket(settings.host, settings.port, shared=several) as bound:
+        serve(settings, bound, link=link, several=several)
+
+
+def serve(settings: Settings, bound: socket.socket, *, link: bool | None, several: bool) -> None:
+    """Serve on a socket: by one process that does everything, or by ``several``."""
     import dataclasses
-    import sys
 
     from pdqs.market.http.app import create_app
     from pdqs.market.http.observe import log_to_stderr
-    from pdqs.market.http.serving import address_of, listening_socket, server_of
-    from pdqs.market.people import first_operator, is_new
-    from pdqs.market.settings import Settings
+    from pdqs.market.http.serving import address_of, server_of
+    from pdqs.market.http.workers import serve_with_workers
 
-    settings = Settings.from_environment()
-    if database:
-        settings = dataclasses.replace(settings, database_url=database)
-    bound = listening_socket(host, port)
+    address = address_of(bound) + settings.prefix
     app = create_app(settings)
-    address = address_of(bound)
     print(f"The market is at {address} (API: {address}/docs)", flush=True)
+    _greet(app, (settings.origin + settings.prefix) if settings.public_url else address, link)
+    log_to_stderr()
+    if several:
+        app.state.market.store.close()
+        serve_with_workers(dataclasses.replace(settings, port=bound.getsockname()[1]))
+    else:
+        server_of(app).run(sockets=[bound])
+
+
+def _greet(app: FastAPI, address: str, link: bool | None) -> None:
+    """Print the operator's link where it belongs; without a database there is nobody to make one for."""
+    import sys
+
+    from pdqs.market.people import first_operator, is_new
+
+    if not app.state.readiness.is_ready:
+        print("The database cannot be reached: requests are answered by 503 until it can be.", flush=True)
+        return
     if link is None:  # what is no terminal may be a log, which many read and nobody empties
         link = sys.stdout.isatty() or is_new(app.state.market)
     if link:
-        code = first_operator(app.state.market).code
-        print(f"Operator, once: {settings.public_url.rstrip('/') or address}/enter#{code}", flush=True)
-    log_to_stderr()
-    server_of(app).run(sockets=[bound])
+        print(f"Operator, once: {address}/enter#{first_operator(app.state.market).code}", flush=True)

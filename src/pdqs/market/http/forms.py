@@ -21,7 +21,7 @@ class OwnForms:
     """ASGI middleware: what would change something by a form or a cookie must come from this very site."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app, self._public = app, settings.public_url.rstrip("/").encode().lower()
+        self._app, self._public = app, settings.origin.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] in _LOOKING or self._is_own(scope):

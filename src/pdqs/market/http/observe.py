@@ -38,7 +38,7 @@ _SECURITY = [
 ]
 
 
-_FILES = ("/static/", "/docs/static/")
+_FILES = ("/static/",)
 """Files of the package, the same for everybody: a browser may keep them, and asks whether they have changed."""
 
 Headers = list[tuple[bytes, bytes]]

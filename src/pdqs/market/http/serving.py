@@ -14,15 +14,20 @@ from pdqs.market.http.connections import guarded
 from pdqs.market.settings import Settings
 from pdqs.model.errors import FileError
 
-_GRACE_SECONDS = 20
+GRACE_SECONDS = 20
 _BACKLOG = 128  # so many are let in at a time, which is also how far beyond the bound on connections it can go
 
 
-def listening_socket(host: str, port: int) -> socket.socket:
-    """A bound socket, so that the address is known (and refused, if taken) before anything starts; port 0 is any."""
+def listening_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A bound socket, so that the address is known (and refused, if taken) before anything starts; port 0 is any.
+
+    ``shared`` ones of the same user may stand side by side: the system deals connections out to those that listen.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         bound.bind((host, port))
     except OSError as fault:
@@ -52,7 +57,7 @@ def server_of(app: FastAPI) -> uvicorn.Server:
         access_log=False,
         log_level="warning",
         server_header=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
         lifespan="on",
     )
     return uvicorn.Server(config)

@@ -1,7 +1,7 @@
 """The market's web pages: server-rendered, with no request to anywhere else.
 
 One file per party (``consumer``, ``owner``, ``operator``), ``money_moves`` for the ledger, ``entrance`` and
-``account`` for everybody; ``render`` makes HTML,
+``account`` for everybody, ``api_page`` for programmers; ``render`` makes HTML,
 ``session`` says who is looking, ``charts`` draws.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from pdqs.market.pages import account, consumer, entrance, money_moves, operator, owner
+from pdqs.market.pages import account, api_page, consumer, entrance, money_moves, operator, owner
 
 router = APIRouter(include_in_schema=False)
-for part in (entrance, account, consumer, owner, operator, money_moves):
+for part in (entrance, account, consumer, owner, operator, money_moves, api_page):
     router.include_router(part.router)
 
 __all__ = ["router"]

@@ -12,7 +12,7 @@ from pdqs.market import access, own_data, passkeys, people, reads
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import drop_cookie
 from pdqs.market.pages.error_pages import PageRoute
-from pdqs.market.pages.render import page
+from pdqs.market.pages.render import address_of_market, page
 from pdqs.market.pages.session import After, AnySession, Form, market_of
 from pdqs.market.pages.whereabouts import device_words, place_here
 from pdqs.protocol.device_messages import Identifier
@@ -143,7 +143,7 @@ def _shown(
         "trail": reads.access_page(market, session.user, after=after),
         "signed_in": access.sign_ins(market, session.user),
         "has_passkeys": place_here(request) is not None,
-        "base": str(request.base_url),
+        "base": f"{address_of_market(request)}/",
         "words": WORDS,
     }
     return page(request, "account.html", status=status, **{**nothing, **found, **made})

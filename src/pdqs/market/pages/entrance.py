@@ -15,7 +15,7 @@ from pdqs.market import access, passkeys
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import KNOCK, drop_cookie, read_cookie, set_cookie
 from pdqs.market.pages.error_pages import PageRoute
-from pdqs.market.pages.render import page
+from pdqs.market.pages.render import address_of_market, page
 from pdqs.market.pages.session import (
     HOMES,
     AnySession,
@@ -169,7 +169,7 @@ def device_elsewhere(request: Request) -> Response:
     """How to run the device from a place that this market does not control."""
     request.state.session = session_or_none(request)
     origins = market_of(request).settings.device_origins.split()
-    return page(request, "elsewhere.html", origins=origins, market_address=str(request.base_url).rstrip("/"))
+    return page(request, "elsewhere.html", origins=origins, market_address=address_of_market(request))
 
 
 @router.get("/device/{module}")

@@ -7,8 +7,9 @@ from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from pdqs.market import people, reads, round_steps
+from pdqs.market.clock_state import last_tick
 from pdqs.market.pages.error_pages import PageRoute
-from pdqs.market.pages.render import page
+from pdqs.market.pages.render import Filled, address_of_market, page
 from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
 from pdqs.protocol.market_messages import Invitation, NewUser, User
@@ -26,8 +27,10 @@ def home(request: Request, session: OperatorSession, after: After = None) -> Res
     market = market_of(request)
     listed = reads.rounds_page(market, session.user, after=after)
     books = reads.trial_balance(market, session.user)
-    stuck = sorted(market.stuck.values(), key=lambda one: one.since_ms)
-    return page(request, "operator/home.html", about=reads.about(market), books=books, rounds=listed, stuck=stuck)
+    tick = last_tick(market)
+    stuck = sorted(tick.stuck, key=lambda one: one.since_ms)
+    values: Filled = {"books": books, "rounds": listed, "stuck": stuck, "tick": tick}
+    return page(request, "operator/home.html", about=reads.about(market), **values)
 
 
 @router.get("/rounds/{round_id}")
@@ -100,5 +103,5 @@ def _people_page(
     fault: str = "",
 ) -> Response:
     listed = reads.users_page(market_of(request), user, after=after)
-    values = {"people": listed, "base": str(request.base_url), "invitation": invitation, "fault": fault}
+    values = {"people": listed, "base": f"{address_of_market(request)}/", "invitation": invitation, "fault": fault}
     return page(request, "operator/people.html", status=status, **values)

@@ -20,6 +20,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from pdqs import __version__
+from pdqs.market.http.mounting import under
 from pdqs.market.pages import charts
 from pdqs.market.pages.session import market_of
 from pdqs.market.times import left, moment_text
@@ -53,9 +54,16 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
         "told_currency": json.dumps(dataclasses.asdict(market.settings.money)),
         "fresh_key": secrets.token_urlsafe(18),
     }
-    html = _environment().get_template(template).render({**known, **values})
+    html = under(market.settings.prefix, _environment().get_template(template).render({**known, **values}))
     # Pages hold balances and bids: nothing on the way may keep a copy.
     return HTMLResponse(html, status_code=status, headers={"Cache-Control": "no-store"})
+
+
+def address_of_market(request: Request) -> str:
+    """Where people reach this market, without a slash at its end: its public address, or as this request came."""
+    settings = market_of(request).settings
+    origin = settings.origin or str(request.base_url).rstrip("/")
+    return origin + settings.prefix
 
 
 @cache

@@ -14,13 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import final
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
 
 from pdqs.model.errors import FileError
 
 _BUSY_SECONDS = 30
+_WAIT_SECONDS = 20
+_CONNECT_SECONDS = 5
+_SPARE = 4
 
 
 @final
@@ -71,6 +74,12 @@ class Store:
         else:
             yield None
 
+    def apart(self) -> Connection:
+        """A connection of one's own, outside the pool, for as long as it is kept; each statement stands alone."""
+        line = self._look_engine.connect()
+        line.detach()
+        return line
+
     def close(self) -> None:
         """Let go of every connection; SQLite folds its log into the file when the last one goes."""
         self.engine.dispose()
@@ -81,8 +90,11 @@ def _unwrapped(dialect: str) -> dict[str, object]:
     return {} if dialect == "sqlite" else {"isolation_level": "AUTOCOMMIT"}
 
 
-def open_store(url: str, *, pool_size: int = 48) -> Store:
-    """Open the database at an SQLAlchemy URL; bring it up to date with :func:`pdqs.market.store.migrate.upgrade`."""
+def open_store(url: str, *, connections: int = 36) -> Store:
+    """Open the database at an SQLAlchemy URL; bring it up to date with :func:`pdqs.market.store.migrate.upgrade`.
+
+    ``connections`` are the most that are opened to PostgreSQL; a SQLite file costs nothing to open.
+    """
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -101,12 +113,24 @@ def open_store(url: str, *, pool_size: int = 48) -> Store:
         if not Path(parsed.database).absolute().parent.is_dir():
             raise FileError(f"database {parsed.database!r}: its directory does not exist")
         _make_private(Path(parsed.database))
-    engine = create_engine(
-        parsed, poolclass=QueuePool, pool_size=pool_size, max_overflow=16, pool_timeout=60, hide_parameters=True
-    )
+    engine = _engine(parsed, connections)
     if engine.dialect.name == "sqlite":
         _make_careful(engine)
     return Store(engine)
+
+
+def threads_for(dialect: str, connections: int) -> int:
+    """How many requests may work at once: each has a connection, and some commands take a second one for a moment."""
+    return 40 if dialect == "sqlite" else max(1, connections - _SPARE)
+
+
+def _engine(parsed: URL, connections: int) -> Engine:
+    kept = {"poolclass": QueuePool, "pool_timeout": _WAIT_SECONDS, "hide_parameters": True}
+    if parsed.get_backend_name() == "sqlite":
+        return create_engine(parsed, pool_size=48, max_overflow=16, **kept)
+    patience = {} if "connect_timeout" in parsed.query else {"connect_timeout": _CONNECT_SECONDS}
+    pool = {"pool_size": threads_for("postgresql", connections), "max_overflow": min(_SPARE, connections - 1)}
+    return create_engine(parsed, connect_args=patience, **pool, **kept)
 
 
 def _make_private(file: Path) -> None:

@@ -1,12 +1,12 @@
 // Requests of the owner's pages to the market, and figures for people.
 
-import { Device } from "/device/device.mjs";
-import { openStore } from "/device/store.mjs";
-import { asker, Visit } from "/device/visit.mjs";
+import { Device } from "../device/device.mjs";
+import { openStore } from "../device/store.mjs";
+import { asker, Visit } from "../device/visit.mjs";
 
-import { useCurrency } from "/device/money.mjs";
+import { useCurrency } from "../device/money.mjs";
 
-export { amount, money, number, numberText, owed } from "/device/money.mjs";
+export { amount, money, number, numberText, owed } from "../device/money.mjs";
 
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 useCurrency(JSON.parse(meta("currency") || "{}"));
@@ -14,7 +14,7 @@ useCurrency(JSON.parse(meta("currency") || "{}"));
 /** This browser's device at this market, for the user who is signed in. */
 export async function visiting() {
   const device = new Device(await openStore(), `${location.origin} ${meta("user")}`);
-  return new Visit(device, asker("", { "X-CSRF-Token": meta("csrf-token") }));
+  return new Visit(device, asker(new URL("..", import.meta.url).href.replace(/\/$/, ""), { "X-CSRF-Token": meta("csrf-token") }));
 }
 
 export const epsilonText = (nanos) => (nanos / 1e9).toFixed(4);

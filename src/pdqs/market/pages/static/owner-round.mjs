@@ -1,8 +1,8 @@
 // One round on the owner's side: the page around the device. All that matters is decided in /device/device.mjs.
 
-import { facts } from "/device/account.mjs";
-import { chanceInWords } from "/device/lots.mjs";
-import { sureness } from "/device/price.mjs";
+import { facts } from "../device/account.mjs";
+import { chanceInWords } from "../device/lots.mjs";
+import { sureness } from "../device/price.mjs";
 import { amount, calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
 
 const page = document.getElementById("device");
@@ -203,7 +203,7 @@ async function missed(visit) {
 /** Reload when there is something new to see. */
 async function watch() {
   try {
-    const answer = await fetch(`/owner/rounds/${round}/stage`, { redirect: "manual" });
+    const answer = await fetch(new URL(`../owner/rounds/${round}/stage`, import.meta.url), { redirect: "manual" });
     if (answer.type === "opaqueredirect") { location.reload(); return; } // signed out: show the door
     if (answer.ok && (await answer.json()).stage !== stage) { location.reload(); return; }
   } catch {

@@ -20,7 +20,7 @@ async function refresh() {
   const fields = new URLSearchParams(new FormData(form));
   for (const secret of ["csrf_token", "key", "text", "attribute"]) fields.delete(secret);
   try {
-    const answer = await fetch(`/consumer/plan/preview?${fields}`, { signal: asking.signal, redirect: "error" });
+    const answer = await fetch(new URL(`../consumer/plan/preview?${fields}`, import.meta.url), { signal: asking.signal, redirect: "error" });
     if (answer.ok) preview.innerHTML = await answer.text();
   } catch (fault) {
     if (fault.name === "AbortError") return;

@@ -1,6 +1,6 @@
 // The device's own account, shown: what was spent, what the caps are, and every byte that left.
 
-import { facts, OVERALL } from "/device/account.mjs";
+import { facts, OVERALL } from "../device/account.mjs";
 import { calm, epsilonText, money, number, numberText, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);

@@ -1,0 +1,25 @@
+"""Options that commands on a market share, and the settings that they, the environment and a file come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pdqs.market.settings import Settings
+
+Database = Annotated[
+    str | None,
+    typer.Option(
+        help="sqlite:///FILE or postgresql://...; by default PDQS_DATABASE_URL, or else a file in this directory."
+    ),
+]
+Config = Annotated[str, typer.Option(help="A file of settings, in TOML; by default the one that PDQS_CONFIG names.")]
+
+
+def settings_given(config: str, **given: object) -> Settings:
+    """The settings: the file's, then the environment's, then what was given on the command line."""
+    from pdqs.market.configuration import settings_from
+
+    return settings_from(file=config, given={name: value for name, value in given.items() if value is not None})

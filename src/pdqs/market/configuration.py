@@ -1,0 +1,84 @@
+"""Where settings come from: a file in TOML, then the environment, then the command line; the later word counts.
+
+A file names settings as :class:`~pdqs.market.settings.Settings` does, one a line::
+
+    database_url = "postgresql://market@localhost/market"
+    workers = 2
+
+The environment names them in capitals after ``PDQS_`` (``PDQS_WORKERS=2``), and the file itself by ``PDQS_CONFIG``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pdqs.market.settings import PREFIX, Settings
+from pdqs.model.errors import FileError, TermsError
+
+CONFIG = PREFIX + "CONFIG"
+_KINDS: dict[str, type[str] | type[int] | type[float]] = {
+    field.name: type(field.default) for field in dataclasses.fields(Settings)
+}  # type: ignore[misc]  # every field has one
+_MAY_BE_ZERO = ("currency_decimals", "port")
+
+Told = dict[str, object]
+
+
+def settings_from(
+    environment: Mapping[str, str] = os.environ, file: str = "", given: Mapping[str, object] | None = None
+) -> Settings:
+    """The settings of this server: what the file says, then the environment, then what was ``given`` outright.
+
+    >>> settings_from({"PDQS_CALLER_RATE": "5"}, given={"port": 0}).caller_rate
+    5.0
+    """
+    path = file or environment.get(CONFIG, "")
+    told: Told = {**(_from_file(Path(path)) if path else {}), **_from_environment(environment), **(given or {})}
+    return Settings(**told)  # type: ignore[arg-type]  # each was read as its own field's type
+
+
+def _from_file(path: Path) -> Told:
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise FileError(f"configuration {str(path)!r} cannot be read: {fault.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise FileError(f"configuration {str(path)!r} is not TOML: {fault}") from None
+    for name in read:
+        if name not in _KINDS:
+            raise TermsError(f"configuration {str(path)!r}: there is no setting {name!r}")
+    return {name: _of_kind(f"configuration {str(path)!r}: {name}", name, value) for name, value in read.items()}
+
+
+def _of_kind(said: str, name: str, value: object) -> object:
+    """A value of a file as its setting's type: TOML tells numbers from text, and so do we."""
+    kind = _KINDS[name]
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise TermsError(f"{said}: {value!r} must be {'text in quotes' if kind is str else 'a number'}")
+    return _positive(said, name, value, value)
+
+
+def _from_environment(environment: Mapping[str, str]) -> Told:
+    given = {name: environment.get(PREFIX + name.upper()) for name in _KINDS}
+    return {name: _parsed(name, text) for name, text in given.items() if text is not None}
+
+
+def _parsed(name: str, text: str) -> object:
+    said = PREFIX + name.upper()
+    try:
+        value = _KINDS[name](text)
+    except ValueError:
+        raise TermsError(f"{said}: {text!r} is not a number") from None
+    return _positive(said, name, value, text)
+
+
+def _positive(said: str, name: str, value: object, shown: object) -> object:
+    if isinstance(value, int | float) and name not in _MAY_BE_ZERO and not 0 < value < float("inf"):
+        raise TermsError(f"{said}: {shown!r} must be above 0")
+    return value

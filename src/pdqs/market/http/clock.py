@@ -1,0 +1,57 @@
+"""The clock: rounds are cleared, settled and purged when their time comes, by one process of a market."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pdqs.market.clock_state import note_tick
+from pdqs.market.context import Market
+from pdqs.market.http.observe import Metrics, log, where
+from pdqs.market.http.readiness import Readiness
+from pdqs.market.retention import purge_due
+from pdqs.market.round_steps import advance_due
+from pdqs.market.store.leader import Leader
+
+
+@contextmanager
+def ticking(market: Market, metrics: Metrics, readiness: Readiness) -> Iterator[None]:
+    """Keep the deadlines in a thread for as long as the block lasts."""
+    stop = threading.Event()
+    ticker = threading.Thread(target=_tick, args=(market, metrics, readiness, stop), name="pdqs-clock")
+    ticker.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        ticker.join()
+
+
+def _tick(market: Market, metrics: Metrics, readiness: Readiness, stop: threading.Event) -> None:
+    """Keep the deadlines until told to stop, in the process that leads; others stand by."""
+    leader, led = Leader(market.store), False
+    while not stop.wait(market.settings.tick_seconds):
+        leads = readiness.prepare() and leader.leads()
+        if leads != led:
+            log("clock-leads" if leads else "clock-stands-by")
+            led = leads
+        if leads:
+            keep_deadlines(market, metrics)
+    leader.resign()
+
+
+def keep_deadlines(market: Market, metrics: Metrics) -> None:
+    """Advance what is due. What cannot be advanced is logged by its id, counted, and tried again at the next tick."""
+    try:
+        for round_id in advance_due(market):
+            log("advanced", round=round_id)
+        for round_id in purge_due(market):
+            log("purged", round=round_id)
+        for stuck in market.stuck.values():
+            metrics.count_stuck()
+            log("advance-failed", round=stuck.round_id, kind=stuck.kind, where=stuck.where)
+        note_tick(market)
+    except Exception as fault:  # the database is out of reach, and no round in particular is at fault
+        metrics.count_stuck()
+        log("advance-failed", kind=type(fault).__name__, where=where(fault))

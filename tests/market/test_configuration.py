@@ -1,0 +1,101 @@
+"""Where settings come from, which word counts, and what is refused before anything is served."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from pdqs.cli import main
+from pdqs.market.configuration import settings_from
+from pdqs.market.settings import CLOCK_CONNECTIONS, Settings
+from pdqs.model.errors import PdqsError
+
+PG = "postgresql://nobody@127.0.0.1:1/none"
+
+
+def _file(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "market.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_the_command_line_counts_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+    file = _file(tmp_path, 'port = 1\nhost = "a"\ncaller_rate = 3\n')
+    found = settings_from({"PDQS_PORT": "2", "PDQS_HOST": "b"}, file, {"port": 3})
+    assert (found.port, found.host, found.caller_rate) == (3, "b", 3.0)
+    assert settings_from({"PDQS_CONFIG": file}).host == "a"
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(Settings), ids=lambda field: str(field.name))
+def test_every_setting_can_stand_in_a_file_and_in_the_environment(
+    tmp_path: Path, field: dataclasses.Field[object]
+) -> None:
+    value = field.default
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    assert settings_from({}, _file(tmp_path, f"{field.name} = {text}\n")) == Settings()
+    assert settings_from({f"PDQS_{field.name.upper()}": str(value)}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prot = 1", "there is no setting 'prot'"),
+        ('port = "80"', "must be a number"),
+        ("host = 8", "must be text in quotes"),
+        ("workers = true", "must be a number"),
+        ("workers = 0", "must be above 0"),
+        ("tick_seconds = -1.5", "must be above 0"),
+        ("port = ", "is not TOML"),
+        ("workers = 2", "2 workers need PostgreSQL"),
+        (f'workers = 5\ndatabase_url = "{PG}"', f"must be at least {5 * 8 + CLOCK_CONNECTIONS}"),
+        ('public_url = "market.example"', "must look like https://market.example"),
+        ('root_path = "market"', "must look like /market"),
+        ('root_path = "/a//b"', "must look like /market"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(PdqsError, match=said):
+        settings_from({}, _file(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PdqsError, match=r"none\.toml' cannot be read"):
+        settings_from({}, str(tmp_path / "none.toml"))
+
+
+def test_the_path_of_the_public_address_is_the_prefix_unless_one_is_set() -> None:
+    public = "https://Town.example/market/"
+    assert (Settings(public_url=public).prefix, Settings(public_url=public).origin) == (
+        "/market",
+        "https://town.example",
+    )
+    assert Settings(public_url=public, root_path="/m/").prefix == "/m"
+    assert (Settings().prefix, Settings().origin) == ("", "")
+
+
+def test_workers_share_the_connections() -> None:
+    found = Settings(database_url=PG, workers=3, database_connections=66)
+    assert 3 * found.connections_each + CLOCK_CONNECTIONS <= 66
+
+
+@pytest.mark.parametrize("words", [("market", "operator"), ("market", "migrate")])
+def test_every_command_keeps_to_the_database_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PDQS_DATABASE_URL", f"sqlite:///{tmp_path}/elsewhere.db")
+    main(words)
+    assert [path.name for path in tmp_path.iterdir()] == ["elsewhere.db"]
+
+
+@pytest.mark.parametrize("words", [("market", "operator"), ("market", "migrate")])
+def test_a_database_that_is_away_is_said_in_one_sentence(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--database", PG])
+    said = capsys.readouterr().err
+    assert (ended.value.code, said.count("\n")) == (2, 1)
+    assert said.startswith("pdqs: the database cannot be reached")

@@ -1,0 +1,205 @@
+"""Several processes on one PostgreSQL: who answers, who keeps the clock, and what happens when the database is away."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from market.test_commands_of_the_shell import PDQS
+from market.town import Town, new_database, plan
+from pdqs.market import Settings, round_steps
+from pdqs.market.client import MarketClient
+from pdqs.market.clock_state import ClockState, last_tick, note_tick
+from pdqs.market.http.app import create_app
+from pdqs.market.http.clock import keep_deadlines
+from pdqs.market.http.observe import Metrics
+from pdqs.market.http.serving import served
+from pdqs.market.store.database import open_store
+from pdqs.market.store.leader import Leader
+
+
+def _until(true: Callable[[], bool], seconds: float = 300.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.05)
+
+
+@contextmanager
+def _workers(directory: Path, url: str, *words: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PDQS_")}
+    with (directory / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*PDQS, "serve", "--port", "0", *words],
+            cwd=directory,
+            env={**environment, "PDQS_DATABASE_URL": url, "PDQS_TICK_SECONDS": "0.2"},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+    assert process.stdout is not None
+    try:
+        address = re.search(r"http://[\d.:]+", process.stdout.readline())
+        code = process.stdout.readline().strip().partition("/enter#")[2]
+        assert address is not None
+        yield process, address.group(), code
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=300)
+
+
+def _log(directory: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (directory / "log").read_text().splitlines()]
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_two_workers_serve_one_market_whose_rounds_go_on_by_themselves_and_a_dead_worker_is_replaced(
+    postgres: str, tmp_path: Path
+) -> None:
+    url = new_database(postgres, "two_workers")
+    with _workers(tmp_path, url, "--workers", "2") as (process, address, code):
+        _until(lambda: _answers(address))
+        with MarketClient.enter(address, code) as operator:
+            invited = operator.invite("consumer", "Clara")
+            operator.deposit(invited.user.user_id, 50_000_000)
+            with MarketClient.enter(address, invited.code) as consumer:
+                opened = consumer.open(consumer.draft(plan(bid_seconds=1)).round_id)
+                _until(lambda: consumer.round(opened.round_id).state == "cancelled")  # nobody bid: the clock saw to it
+        _until(lambda: sum(line["event"] == "started" for line in _log(tmp_path)) == 2)
+        first = next(int(str(line["pid"])) for line in _log(tmp_path) if line["event"] == "started")
+        os.kill(first, signal.SIGKILL)
+        _until(lambda: sum(line["event"] == "started" for line in _log(tmp_path)) == 3)
+        assert _answers(address)
+        process.terminate()
+        process.wait(timeout=300)
+    events = [str(line["event"]) for line in _log(tmp_path)]
+    assert events.count("worker-died") == 1
+    assert events.count("stopped") == 2
+    assert {"clock-started", "clock-leads", "advanced", "clock-stopped"} <= set(events)
+    pids = {int(str(line["pid"])) for line in _log(tmp_path) if "pid" in line}
+    assert not any(map(_alive, pids))
+
+
+def test_workers_do_not_outlive_the_process_that_started_them(postgres: str, tmp_path: Path) -> None:
+    with _workers(tmp_path, new_database(postgres, "orphans")) as (process, address, _):
+        _until(lambda: _answers(address))
+        worker = next(int(str(line["pid"])) for line in _log(tmp_path) if line["event"] == "started")
+        process.kill()
+        process.wait()
+        _until(lambda: not _alive(worker))
+
+
+def test_more_than_one_worker_on_sqlite_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    done = subprocess.run([*PDQS, "serve", "--workers", "2"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert done.stderr.startswith("pdqs: 2 workers need PostgreSQL")
+
+
+def test_one_process_leads_and_another_takes_over_when_it_is_gone(postgres: str) -> None:
+    url = new_database(postgres, "leaders")
+    stores = [open_store(url), open_store(url)]
+    first, second = map(Leader, stores)
+    assert (first.leads(), second.leads(), first.leads(), second.leads()) == (True, False, True, False)
+    first.resign()
+    assert second.leads()
+    assert not first.leads()
+    with stores[1].write() as connection:  # the line of the leader dies, as in a restart of the database
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+        )
+    assert not second.leads()
+    assert first.leads() or second.leads()
+    for leader, store in zip((first, second), stores, strict=True):
+        leader.resign()
+        store.close()
+
+
+def test_a_market_on_sqlite_has_one_process_and_that_leads(town: Town) -> None:
+    assert Leader(town.market.store).leads()
+
+
+def test_every_process_can_tell_when_deadlines_were_last_looked_at_and_what_is_stuck(either_town: Town) -> None:
+    town = either_town
+    assert last_tick(town.market) == ClockState()
+    keep_deadlines(town.market, Metrics())
+    assert last_tick(town.market) == ClockState(at_ms=town.clock())
+    town.clock.advance(1)
+    note_tick(town.market)
+    assert last_tick(town.market).at_ms == town.clock() - 1000, "nothing changed, and not every second needs a write"
+    assert not last_tick(town.market).is_late(town.clock())
+    town.clock.advance(120)
+    assert last_tick(town.market).is_late(town.clock())
+
+
+def test_a_market_starts_without_its_database_says_so_and_goes_on_when_it_comes(postgres: str, town: Town) -> None:
+    url = postgres.replace("/postgres?", "/late?", 1)
+    app = create_app(Settings(database_url=url, tick_seconds=0.1), town.clock)
+    with served(app) as address, httpx.Client(base_url=address) as client:
+        for path in ("/healthz", "/v1/me", "/metrics"):
+            answer = client.get(path)
+            assert (answer.status_code, answer.json()["type"], answer.headers["retry-after"]) == (
+                503,
+                "unavailable",
+                "1",
+            )
+        page = client.get("/", headers={"accept": "text/html"})
+        assert page.status_code == 503
+        assert "database cannot be reached just now" in page.text
+        new_database(postgres, "late")
+        _until(lambda: client.get("/healthz").status_code == 200)
+        assert client.get("/").status_code == 200
+
+
+def test_a_database_that_goes_away_later_is_503_and_all_is_well_when_it_is_back(postgres: str, town: Town) -> None:
+    url = new_database(postgres, "away")
+    app = create_app(Settings(database_url=url), town.clock, ticking=False)
+    with served(app) as address, httpx.Client(base_url=address) as client:
+        code = round_steps.first_operator(app.state.market).code
+        token = client.post("/v1/tokens", json={"code": code}).json()["token"]
+        with open_store(postgres).write() as connection:
+            connection.exec_driver_sql("ALTER DATABASE away ALLOW_CONNECTIONS false")
+            connection.exec_driver_sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'away'")
+        asked = {"authorization": f"Bearer {token}"}
+        assert client.get("/v1/rounds", headers=asked).status_code == 503
+        assert client.get("/", headers={"accept": "text/html", "cookie": "pdqs_session=" + "a" * 43}).status_code == 503
+        with open_store(postgres).write() as connection:
+            connection.exec_driver_sql("ALTER DATABASE away ALLOW_CONNECTIONS true")
+        assert client.get("/v1/rounds", headers=asked).status_code == 200
+
+
+def test_more_callers_than_connections_wait_for_their_turn(postgres: str, town: Town) -> None:
+    url = new_database(postgres, "crowd")
+    app = create_app(Settings(database_url=url, database_connections=16), town.clock, ticking=False)
+    with served(app) as address:
+        with ThreadPoolExecutor(60) as callers:
+            found = list(callers.map(lambda _: httpx.get(f"{address}/metrics", timeout=300).status_code, range(150)))
+        assert found == [200] * 150
+        with open_store(postgres).look() as connection:
+            held = connection.exec_driver_sql("SELECT count(*) FROM pg_stat_activity WHERE datname = 'crowd'").scalar()
+        assert held is not None
+        assert held <= 16
