@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from market.town import Town
 from pdqs.market import ledger, reads, round_steps
@@ -34,6 +34,37 @@ def test_a_transaction_is_entered_once(either_town: Town) -> None:
         assert not ledger.post(connection, _entry())
         assert ledger.balance(connection, "consumer:x") == 5
     assert either_town.balanced()
+
+
+@pytest.mark.parametrize("lines", [3, ledger.MANY + 5])
+def test_a_transaction_of_very_many_lines_is_entered_like_one_of_few(
+    either_town: Town, monkeypatch: pytest.MonkeyPatch, lines: int
+) -> None:
+    paid = {f"owner:u_{i}": 1 + i for i in range(lines)} | {"owner:nothing": 0}
+    found = []
+    for name, many in (("whole", 1), ("by-line", 10**9)):
+        monkeypatch.setattr(ledger, "MANY", many)
+        amounts = {**paid, ledger.WORLD: -sum(paid.values())}
+        with either_town.market.store.write() as connection:
+            assert ledger.post(connection, _entry(transaction_id=f"test:{name}", amounts=amounts))
+            assert not ledger.post(connection, _entry(transaction_id=f"test:{name}", amounts=amounts))
+            kept = select(postings).where(postings.c.transaction_id == f"test:{name}").order_by(postings.c.account)
+            found.append([(row.account, row.amount_micros) for row in connection.execute(kept)])
+    assert found[0] == found[1]
+    assert len(found[0]) == lines + 1
+    with either_town.market.store.read() as connection:
+        assert ledger.balance(connection, "owner:u_2") == 6
+    assert either_town.balanced()
+
+
+def test_very_many_lines_cannot_take_an_account_below_zero_either(
+    either_town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "MANY", 1)
+    before = reads.trial_balance(either_town.market, either_town.operator)
+    with pytest.raises(ConflictError, match="does not cover"), either_town.market.store.write() as connection:
+        ledger.post(connection, _entry(amounts={"consumer:x": -5, "owner:y": 2, "owner:z": 3}))
+    assert reads.trial_balance(either_town.market, either_town.operator) == before
 
 
 def test_an_account_cannot_go_below_zero_and_nothing_of_the_attempt_stays(either_town: Town) -> None:

@@ -105,6 +105,7 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("GET", "/v1/statement", None, (200, 200, 200, 200, 200)),
     ("GET", "/v1/users", None, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users", {"role": "owner", "name": "x"}, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/invitations", {"role": "owner", "names": ["x", "y"]}, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users/{user}/code", None, (404, 404, 200, 404, 200)),
     ("GET", "/v1/me/access", None, (200, 200, 200, 200, 200)),
     ("GET", "/v1/me/sign-ins", None, (200, 200, 200, 200, 200)),

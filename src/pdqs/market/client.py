@@ -35,6 +35,7 @@ from pdqs.protocol.market_messages import (
     User,
     UserPage,
 )
+from pdqs.protocol.operator_messages import Invitations, NewUsers
 from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.sign_ins import AccessPage, NewToken, SignIns
 from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary, TransferPage
@@ -60,6 +61,10 @@ class MarketClient(Transport):
     def invite(self, role: Role, name: str, *, key: str = "") -> Invitation:
         """Let someone in."""
         return self._create(Invitation, "/v1/users", NewUser(role=role, name=name), key)
+
+    def invite_many(self, role: Role, names: list[str], *, key: str = "") -> Invitations:
+        """Let up to 500 people in at once."""
+        return self._create(Invitations, "/v1/invitations", NewUsers(role=role, names=names), key)
 
     def renew_code(self, user_id: str) -> Invitation:
         """A fresh one-time code."""

@@ -22,7 +22,7 @@ from pdqs.model.errors import FileError, TermsError
 CONFIG = PREFIX + "CONFIG"
 _KINDS: dict[str, type[str] | type[int] | type[float]] = {
     field.name: type(field.default) for field in dataclasses.fields(Settings)
-}  # type: ignore[misc]  # every field has one
+}
 _MAY_BE_ZERO = ("currency_decimals", "port")
 
 Told = dict[str, object]

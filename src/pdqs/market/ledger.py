@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, final
 
-from sqlalchemy import Connection, bindparam, func, or_, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
+from pdqs.market import ledger_bulk
 from pdqs.market.store.schema import accounts, postings, transactions
 from pdqs.market.store.sql import insert_many, insert_missing, insert_new
 from pdqs.model.errors import ensure
 from pdqs.model.money import exact_money
 from pdqs.protocol.market_messages import AccountBalance, EntryKind, TrialBalance
-from pdqs.protocol.problems import ConflictError, ProblemType
 
-WORLD = "world"
+WORLD = ledger_bulk.OUTSIDE
+MANY = 500
+"""From so many lines on a transaction is entered by whole tables."""
 AccountKind = Literal["world", "consumer", "owner", "escrow"]
 ACCOUNT_KINDS: tuple[AccountKind, ...] = ("world", "consumer", "owner", "escrow")
 
@@ -66,9 +68,18 @@ def post(connection: Connection, entry: Entry) -> bool:
         return False
     # Accounts in one order for everyone: two transactions that wait for each other's rows would wait for ever.
     amounts = [(account, amount) for account, amount in sorted(entry.amounts.items()) if amount]
+    if len(amounts) >= MANY and connection.dialect.name == "postgresql":
+        ledger_bulk.enter_many(connection, entry.transaction_id, amounts)
+    else:
+        _enter(connection, entry.transaction_id, amounts)
+    return True
+
+
+def _enter(connection: Connection, transaction_id: str, amounts: list[tuple[str, int]]) -> None:
+    """Accounts that are new, postings and balances; line by line."""
     new = [{"account": account, "kind": account.split(":")[0], "balance_micros": 0} for account, _ in amounts]
     insert_missing(connection, accounts, new)
-    rows = [{"transaction_id": entry.transaction_id, "account": name, "amount_micros": x} for name, x in amounts]
+    rows = [{"transaction_id": transaction_id, "account": name, "amount_micros": x} for name, x in amounts]
     insert_many(connection, postings, rows)
     # One pass in that order, what is taken and what is given alike; gains that follow each other go together.
     for gaining, group in groupby(amounts, key=lambda line: line[1] > 0):
@@ -76,8 +87,7 @@ def post(connection: Connection, entry: Entry) -> bool:
             connection.execute(_GAIN, [{"gained": account, "amount": amount} for account, amount in group])
         else:
             for account, amount in group:
-                _take(connection, account, -amount)
-    return True
+                ledger_bulk.take(connection, account, -amount)
 
 
 _GAIN = (
@@ -85,18 +95,6 @@ _GAIN = (
     .where(accounts.c.account == bindparam("gained"))
     .values(balance_micros=accounts.c.balance_micros + bindparam("amount"))
 )
-
-
-def _take(connection: Connection, account: str, amount: int) -> None:
-    """Lower a balance, unless that would leave less than nothing."""
-    covered = or_(accounts.c.kind == WORLD, accounts.c.balance_micros >= amount)
-    taken = connection.execute(
-        update(accounts)
-        .where(accounts.c.account == account, covered)
-        .values(balance_micros=accounts.c.balance_micros - amount)
-    )
-    if taken.rowcount != 1:
-        raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, f"the balance does not cover {exact_money(amount)}")
 
 
 def balance(connection: Connection, account: str) -> int:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -20,20 +18,15 @@ import numpy as np
 
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
+from pdqs.market.simulated_crowd import Crowd, Say, SimulatedOwner, bid_all, enter_all, players, report_all
 from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.model.names import QueryKind
-from pdqs.owner.client import OwnerClient
-from pdqs.owner.ledger import Ledger
-from pdqs.owner.review import Device
-from pdqs.owner.visit import Visit
 from pdqs.present.text import Shown, printable
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
 from pdqs.protocol.problems import ConflictError, ProblemType
 
 ATTRIBUTE = "simulated.illness"
-_AT_ONCE = 8
-
-Say = Callable[[str], None]
+_INVITED_AT_ONCE = 200
 
 
 @final
@@ -81,18 +74,6 @@ class Simulated(Shown):
         return tuple(map(printable, self.answer.warnings))
 
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Owner:
-    """One simulated person: her device's file, and what it guards."""
-
-    address: str
-    client: OwnerClient
-    file: Path
-    value: int
-    bid_micros: int
-
-
 def simulate(
     address: str,
     operator: MarketClient,
@@ -107,27 +88,23 @@ def simulate(
     """Invite a consumer and owners, run a round among them, and set the answer beside the truth.
 
     Values and prices repeat with the seed; coins do not, for devices draw them from the operating system. Unless
-    ``bid_seconds`` is given, bids are taken for twice as long as it took everyone to arrive, which is as much work.
+    ``bid_seconds`` is given, bids are taken for six times as long as it took everyone to arrive: bidding asks more.
     """
     began = time.monotonic()
     rng = np.random.default_rng(seed)
     values = (rng.random(owners) < share).astype(int).tolist()
     prices = rng.integers(0, MICROS_PER_UNIT, owners, endpoint=True).tolist()
-    with tempfile.TemporaryDirectory(prefix="pdqs-owners-") as devices, ThreadPoolExecutor(_AT_ONCE) as pool:
-        say(f"inviting {owners:,} owners")
-        people = list(
-            pool.map(
-                lambda i: _arrived(address, operator, Path(devices), i, values[i], prices[i]),
-                range(owners),
-            )
-        )
-        patience = bid_seconds or 2 + math.ceil(2 * (time.monotonic() - began))
-        try:
-            with _consumer(address, operator, budget) as consumer:
-                found, answer = _run(consumer, people, pool, budget, patience, say)
-        finally:
-            for person in people:
-                person.client.close()
+    with tempfile.TemporaryDirectory(prefix="pdqs-owners-") as devices, players(owners) as pool:
+        codes = _invited(operator, owners, say)
+        crowd = [
+            SimulatedOwner(address=address, file=file, value=values[i], bid_micros=prices[i], code=codes[i])
+            for i in range(owners)
+            for file in [Path(devices) / f"{i}.sqlite"]
+        ]
+        crowd = enter_all(pool, crowd, say)
+        patience = bid_seconds or 5 + math.ceil(6 * (time.monotonic() - began))
+        with _consumer(address, operator, budget) as consumer:
+            found, answer = _run(consumer, crowd, pool, budget, patience, say)
     return Simulated(
         round=found,
         answer=answer,
@@ -143,15 +120,18 @@ def _consumer(address: str, operator: MarketClient, budget: float) -> MarketClie
     return MarketClient.enter(address, invitation.code)
 
 
-def _arrived(address: str, operator: MarketClient, devices: Path, number: int, value: int, price: int) -> _Owner:
-    with OwnerClient(address) as stranger:
-        token = stranger.redeem(operator.invite("owner", f"simulated owner {number + 1}").code)
-    client = OwnerClient(address, token)
-    return _Owner(address=address, client=client, file=devices / f"{number}.sqlite", value=value, bid_micros=price)
+def _invited(operator: MarketClient, owners: int, say: Say) -> list[str]:
+    """One-time codes for so many owners, asked for by the hundred."""
+    codes: list[str] = []
+    while len(codes) < owners:
+        names = [f"simulated owner {number}" for number in range(len(codes) + 1, owners + 1)][:_INVITED_AT_ONCE]
+        codes += [invited.code for invited in operator.invite_many("owner", names).items]
+        say(f"{len(codes):,} of {owners:,} are invited")
+    return codes
 
 
 def _run(
-    consumer: MarketClient, people: list[_Owner], pool: ThreadPoolExecutor, budget: float, bid_seconds: int, say: Say
+    consumer: MarketClient, crowd: Crowd, pool: Executor, budget: float, bid_seconds: int, say: Say
 ) -> tuple[Round, AnswerMessage]:
     plan = RoundPlan(
         query=QueryMessage(kind=QueryKind.COUNT, text="Have you been ill this month? (simulated)"),
@@ -161,25 +141,14 @@ def _run(
         report_seconds=3600,
     )
     opened = consumer.open(consumer.draft(plan).round_id)
-    say("bidding")
-    list(pool.map(lambda person: _bid(person, opened.round_id), people))
-    say("waiting for the deadline")
+    bid_all(pool, crowd, opened.round_id, say)
+    say(f"bids close in {max(0, (opened.bids_close_at_ms or 0) - system_clock()) / 1000:.0f} s")
     cleared = _cleared(consumer, opened)
-    say(f"reporting: {cleared.offers:,} owners were made an offer")
-    list(pool.map(lambda person: _report(person, opened.round_id), people))
-    settled = consumer.settle(opened.round_id)
+    say(f"cleared: {cleared.offers:,} owners were drawn")
+    report_all(pool, crowd, opened.round_id, say)
+    say("settling")
+    settled = _settled(consumer, opened.round_id)
     return settled, consumer.answer(opened.round_id)
-
-
-@contextmanager
-def _visiting(person: _Owner) -> Iterator[Visit]:
-    with closing(Ledger(person.file)) as ledger:
-        yield Visit(device=Device(market=person.address, ledger=ledger), client=person.client, clock=system_clock)
-
-
-def _bid(person: _Owner, round_id: str) -> None:
-    with _visiting(person) as visit:
-        visit.bid(round_id, person.bid_micros)
 
 
 def _cleared(consumer: MarketClient, opened: Round) -> Round:
@@ -188,14 +157,19 @@ def _cleared(consumer: MarketClient, opened: Round) -> Round:
     while True:
         time.sleep(max(0.05, (closes - system_clock()) / 1000))
         try:
-            return consumer.clear(opened.round_id)
+            found = consumer.clear(opened.round_id)
         except ConflictError as fault:
             if fault.type is not ProblemType.TOO_EARLY:
                 raise
+        else:
+            if found.state != "open":  # a large round is cleared by the market's clock, and asked for until it is
+                return found
 
 
-def _report(person: _Owner, round_id: str) -> None:
-    with _visiting(person) as visit:
-        review = visit.review(round_id)
-        if review.offer.q_numerator:
-            visit.send(visit.draw(review, person.value, agreed=review.asks))
+def _settled(consumer: MarketClient, round_id: str) -> Round:
+    """Ask until the round is settled."""
+    while True:
+        found = consumer.settle(round_id)
+        if found.state == "settled":
+            return found
+        time.sleep(1.0)

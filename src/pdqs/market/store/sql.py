@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -29,14 +29,22 @@ def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) ->
 
 def insert_many(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     """Insert rows by the thousand, every key new: PostgreSQL takes them as a stream, SQLite one by one."""
+    names = list(rows[0])
     if connection.dialect.name == "sqlite":
-        connection.execute(table.insert(), rows)
+        # Past SQLAlchemy, which would look at every value once more: these are whole numbers and text already.
+        places = ", ".join("?" * len(names))
+        statement = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})"
+        connection.exec_driver_sql(statement, [tuple(row.values()) for row in rows])
         return
-    columns = list(rows[0])
+    copy_rows(connection, table.name, names, (row.values() for row in rows))
+
+
+def copy_rows(connection: Connection, table: str, names: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """Stream rows into a table of PostgreSQL (COPY)."""
     driver: Any = connection.connection.driver_connection
-    with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({', '.join(columns)}) FROM STDIN") as stream:
+    with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({', '.join(names)}) FROM STDIN") as stream:
         for row in rows:
-            stream.write_row([row[column] for column in columns])
+            stream.write_row(tuple(row))
 
 
 @cache

@@ -1,0 +1,41 @@
+"""Letting in very many people at once: the same as one by one, in one transaction."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from pdqs.market import access
+from pdqs.market.context import Market
+from pdqs.market.idempotency import derived_id, refuse_other_body
+from pdqs.market.store.schema import users
+from pdqs.market.store.sql import insert_missing
+from pdqs.protocol.market_messages import Invitation, User
+from pdqs.protocol.operator_messages import Invitations, NewUsers
+from pdqs.protocol.problems import ConflictError, ProblemType
+
+
+def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invitations:
+    """Let people in. Asked again with the same key, it gives fresh codes for the same people."""
+    access.require(actor, "operator")
+    now = market.clock()
+    wanted = [
+        User(user_id=derived_id("u", actor, f"{key}|{place}"), role=new.role, name=name, created_at_ms=now)
+        for place, name in enumerate(new.names)
+    ]
+    with market.store.write() as connection:
+        insert_missing(connection, users, [user.model_dump() for user in wanted])
+        found = connection.execute(select(users).where(users.c.user_id.in_([user.user_id for user in wanted])))
+        kept = {row.user_id: row for row in found}
+        refuse_other_body(
+            all((kept[one.user_id].role, kept[one.user_id].name) == (one.role, one.name) for one in wanted)
+        )
+        if any(row.disabled_at_ms is not None for row in kept.values()):
+            raise ConflictError(
+                ProblemType.ACCOUNT_DISABLED, "one of these accounts is disabled: no code is made for it"
+            )
+        items = []
+        for user in wanted:
+            code, expires = access.new_code(market, connection, user.user_id, by=actor.user_id)
+            known = access.user_from(kept[user.user_id])
+            items.append(Invitation(user=known, code=code, expires_at_ms=expires))
+    return Invitations(items=items)

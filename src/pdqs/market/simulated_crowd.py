@@ -1,0 +1,140 @@
+"""Many owners with devices of their own, played by a few processes that share their lines to the market.
+
+Every owner has her own device file, token and coins. What owners share is the wire: a process keeps a handful of
+connections open for all that it plays, where a connection and a TLS context each would cost a megabyte an owner.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import final
+
+import httpx
+
+from pdqs.market.context import system_clock
+from pdqs.owner.client import OwnerClient
+from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
+from pdqs.owner.visit import Visit
+
+_AT_ONCE = 4
+_TOGETHER = 100
+_SEVERAL_FROM = 1_000
+_PROCESSES = 2
+
+Say = Callable[[str], None]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedOwner:
+    """One simulated person: her device's file, what it guards, and what lets her in: a code, then a token."""
+
+    address: str
+    file: Path
+    value: int
+    bid_micros: int
+    code: str
+    token: str = ""
+
+
+Crowd = list[SimulatedOwner]
+Play = Callable[[SimulatedOwner, httpx.BaseTransport], SimulatedOwner]
+
+
+@final
+class _Shared(httpx.BaseTransport):
+    """Connections that outlive the clients who speak over them."""
+
+    def __init__(self) -> None:
+        limits = httpx.Limits(max_connections=_AT_ONCE, max_keepalive_connections=_AT_ONCE)
+        self._wire = httpx.HTTPTransport(limits=limits)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._wire.handle_request(request)
+
+    def hang_up(self) -> None:
+        """Let go of the connections; closing a client does not."""
+        self._wire.close()
+
+
+@contextmanager
+def players(owners: int) -> Iterator[Executor]:
+    """Who plays: threads for a few owners, processes for many."""
+    if owners < _SEVERAL_FROM:
+        with ThreadPoolExecutor(_PROCESSES) as threads:
+            yield threads
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(_PROCESSES, mp_context=context) as processes:
+        yield processes
+
+
+def enter_all(pool: Executor, crowd: Crowd, say: Say) -> Crowd:
+    """Everyone exchanges her code for a token."""
+    return _played(pool, _enter, crowd, "arrived", say)
+
+
+def bid_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
+    """Everyone bids her price."""
+    _played(pool, partial(_bid, round_id), crowd, "bid", say)
+
+
+def report_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
+    """Everyone looks at her offer, and reports if the lot fell on her."""
+    _played(pool, partial(_report, round_id), crowd, "looked at their offers", say)
+
+
+def _played(pool: Executor, play: Play, crowd: Crowd, what: str, say: Say) -> Crowd:
+    """Play everyone, a group at a time, and say how far it has come."""
+    groups = [crowd[start : start + _TOGETHER] for start in range(0, len(crowd), _TOGETHER)]
+    waiting = {pool.submit(_group, play, group): place for place, group in enumerate(groups)}
+    done: dict[int, Crowd] = {}
+    count = 0
+    for finished in as_completed(waiting):
+        done[waiting[finished]] = finished.result()
+        count += len(groups[waiting[finished]])
+        say(f"{count:,} of {len(crowd):,} have {what}")
+    return [owner for place in range(len(groups)) for owner in done[place]]
+
+
+def _group(play: Play, group: Sequence[SimulatedOwner]) -> Crowd:
+    """Play a group of owners over shared connections."""
+    wire = _Shared()
+    try:
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            return list(threads.map(lambda owner: play(owner, wire), group))
+    finally:
+        wire.hang_up()
+
+
+def _enter(owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
+    with OwnerClient(owner.address, transport=wire) as stranger:
+        return replace(owner, code="", token=stranger.redeem(owner.code))
+
+
+def _bid(round_id: str, owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
+    with _visiting(owner, wire) as visit:
+        visit.bid(round_id, owner.bid_micros)
+    return owner
+
+
+def _report(round_id: str, owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
+    with _visiting(owner, wire) as visit:
+        review = visit.review(round_id)
+        if review.offer.q_numerator:
+            visit.send(visit.draw(review, owner.value, agreed=review.asks))
+    return owner
+
+
+@contextmanager
+def _visiting(owner: SimulatedOwner, wire: httpx.BaseTransport) -> Iterator[Visit]:
+    client = OwnerClient(owner.address, owner.token, transport=wire)
+    with client, closing(Ledger(owner.file)) as ledger:
+        yield Visit(device=Device(market=owner.address, ledger=ledger), client=client, clock=system_clock)
