@@ -141,7 +141,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def client(site: Site) -> Iterator[httpx.Client]:
     trusted = ssl.create_default_context(cafile=str(site.folder / "test.pem"))
-    with httpx.Client(base_url=site.address, verify=trusted) as made:
+    with httpx.Client(base_url=site.address, verify=trusted, timeout=120) as made:
         yield made
 
 
