@@ -20,9 +20,7 @@ from pdqs.market.settings import PREFIX, Settings
 from pdqs.model.errors import FileError, TermsError
 
 CONFIG = PREFIX + "CONFIG"
-_KINDS: dict[str, type[str] | type[int] | type[float]] = {
-    field.name: type(field.default) for field in dataclasses.fields(Settings)
-}
+_KINDS = {name: type(value) for name, value in dataclasses.asdict(Settings()).items()}
 _MAY_BE_ZERO = ("currency_decimals", "port")
 
 Told = dict[str, object]
