@@ -48,10 +48,10 @@ def run(
     )
     several = not settings.database_url.startswith("sqlite")
     with listening_socket(settings.host, settings.port, shared=several) as bound:
-        serve(settings, bound, link=link, several=several)
+        serve_on(settings, bound, link=link, several=several)
 
 
-def serve(settings: Settings, bound: socket.socket, *, link: bool | None, several: bool) -> None:
+def serve_on(settings: Settings, bound: socket.socket, *, link: bool | None, several: bool) -> None:
     """Serve on a socket: by one process that does everything, or by ``several``."""
     import dataclasses
 

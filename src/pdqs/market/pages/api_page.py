@@ -59,7 +59,7 @@ class MessageKind:
 
 
 @router.get("/docs")
-def api_page(request: Request) -> Response:
+def every_route(request: Request) -> Response:
     """The routes by what they are about, then the messages."""
     request.state.session = session_or_none(request) if request.app.state.readiness.is_ready else None
     told = request.app.openapi()
