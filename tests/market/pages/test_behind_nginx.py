@@ -154,7 +154,7 @@ def test_links_files_and_redirects_stay_under_the_prefix(client: httpx.Client) -
     for link in set(links) - {"/market/enter"}:
         assert client.get(f"{client.base_url.copy_with(path=link.partition('?')[0])}").status_code == 200
     sent = client.get("/consumer")
-    assert (sent.status_code, sent.headers["location"]) == (303, "/market/")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/market/enter?next=/consumer")
     assert client.get("/docs").status_code == 200
     assert client.get("/openapi.json").json()["servers"] == [{"url": "/market"}]
 
