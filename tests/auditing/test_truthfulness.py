@@ -42,8 +42,10 @@ def test_the_five_owner_example_is_found_with_the_gain_that_quadrature_gives() -
 
 
 def test_of_two_hundred_owners_under_the_papers_stop_forty_six_gain_by_lying() -> None:
-    found = examine(SHIPPED, GPQM, [(evenly_spread(GPQM, 200, 20.0), np.arange(200))])
-    assert (found.gainers, found.owners) == (46, 200)
+    """All of the cheaper two fifths are tried, and of the dearer, whom no lie buys in at a gain, every twentieth."""
+    tried = np.r_[0:80, 80:200:20]
+    found = examine(SHIPPED, GPQM, [(evenly_spread(GPQM, 200, 20.0), tried)])
+    assert (found.gainers, found.owners) == (46, 86)
     assert found.worst.price == pytest.approx(0.1075)
     assert found.worst.gain_micros / 1e6 == pytest.approx(0.60, abs=0.005)
     assert found.worst_share == pytest.approx(0.60 / 0.94, abs=0.01)

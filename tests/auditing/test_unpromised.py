@@ -38,7 +38,9 @@ def test_an_owner_too_dear_to_be_bought_gains_nothing_by_more_names() -> None:
 
 
 def test_liars_move_a_weighted_count_by_what_their_weights_allow(rng: np.random.Generator) -> None:
-    found = examine_poisoning(SHIPPED, SOUND, MARKET, 200, rng)
+    """A shift's relative standard deviation is sqrt((1 - q)/(1 + q)) a round and liar: .04 at q = .76 over 100 rounds,
+    so that each of three figures is off by .15 in 1 run of 6,000."""
+    found = examine_poisoning(SHIPPED, SOUND, MARKET, 100, rng)
     assert [each.liars for each in found] == [1, 1, 2]
     q = np.sort(pdqs.clear(MARKET.bids, SOUND).q)[::-1]
     for each in found:
@@ -50,7 +52,7 @@ def test_liars_move_a_weighted_count_by_what_their_weights_allow(rng: np.random.
 
 def test_with_the_unbiased_estimate_the_least_bought_pull_the_hardest(rng: np.random.Generator) -> None:
     terms = pdqs.presets.robust(query=pdqs.Count(), budget=40.0)
-    found = examine_poisoning(SHIPPED, terms, evenly_spread(terms, 50, 40.0), 60, rng)
+    found = examine_poisoning(SHIPPED, terms, evenly_spread(terms, 50, 40.0), 20, rng)
     assert {each.attack for each in found} <= {"the least bought lie", "liars bid highest"}
 
 

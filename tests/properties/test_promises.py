@@ -136,3 +136,14 @@ def test_with_ten_thousand_values_rounding_gives_away_what_the_steepest_load_say
     bound = misreport_micros(bids[-1], terms.setting)
     assert gain <= bound
     assert bound == pytest.approx(1.0 + 0.97 * 1e4 * 2.0**-32 * 1e6, abs=0.01)
+
+
+def test_on_a_range_of_a_million_units_a_lie_gains_no_more_than_the_bound_says(rng: np.random.Generator) -> None:
+    """One step of q, 2^-32, is worth a thousandth of a unit there, and the bound must say so."""
+    terms = pdqs.presets.sound(query=pdqs.Count(), budget=2e6, bid_range=(0.0, 1e6), rule="quadratic")
+    bids = np.sort(1e6 * rng.random(6))
+    lies = [*(1e6 * (1.0 - np.geomspace(1e-6, 1e-2, 8))), *bids[:-1], 0.0]
+    for owner in (2, 5):
+        gain, bound = best_gain_micros(bids, owner, lies, terms), misreport_micros(bids[owner], terms.setting)
+        assert gain <= bound
+        assert bound == pytest.approx(1.0 + bids[owner] * 2 / (1 - terms.q_max**2) * 2.0**-32 * 1e6, rel=0.02)
