@@ -23,6 +23,7 @@ from pdqs.scale.fingerprints import fingerprint
 from pdqs.scale.kernels import CountBids, DrawnRows, Names
 from pdqs.scale.worker_retry import ClusterError, Task
 
+from . import test_questions as questions
 from .markets import assert_same_answer, assert_same_round, in_memory, lottery_for, market, save, terms_for
 
 
@@ -61,6 +62,24 @@ def test_a_cluster_breaks_ties_as_in_memory(dask: Dask, tmp_path: Path, rng: np.
     expected = in_memory(owners, terms, 8)
     assert_same_round(tmp_path / "round", owners, expected)
     assert expected.offers.spent > 0.9 * terms.budget
+
+
+@pytest.mark.parametrize("preset", questions.PRESETS, ids=lambda preset: preset.__name__)
+@pytest.mark.parametrize("query", questions.QUERIES, ids=lambda query: query.kind)
+def test_a_cluster_asks_every_question_as_in_memory(dask: Dask, tmp_path: Path, query: pdqs.Mean, preset: Any) -> None:
+    """Levels, sides in stages and buckets: offers, questions, reports and the answer."""
+    rng = np.random.default_rng(4)
+    owners = market(questions.OWNERS, rng)
+    owners = owners.set_column(2, "value", pa.array(rng.binomial(40, 0.4, questions.OWNERS).astype(np.int64)))
+    spread = save(owners, tmp_path / "spread", groups=[[100, 150], [0], [200, 149, 1]])
+    terms = preset(query=query, budget=0.4 * questions.OWNERS, epsilon_max=2.0)
+    assert not terms.asking.whole
+    expected = questions.in_memory(owners, terms)
+    run = Run(engine=dask, piece_rows=150)
+    done = run.trade(spread, terms, tmp_path / "round", seed=questions.SEED)
+    assert_same_round(tmp_path / "round", owners, expected)
+    assert_same_answer(done.answer, expected.answer)
+    assert done.answer.stages == expected.answer.stages
 
 
 @pytest.mark.parametrize("n", [4_000, 70_000], ids=["exact", "binned"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pdqs
-from pdqs.estimate import in_stages
+from pdqs.cli import main
+from pdqs.estimate import in_stages, narrowed
 from pdqs.model.errors import InputError
 from pdqs.privacy.owner_entropy import OwnerEntropy, number_ids
 from pdqs.rounds.stages import OpenStage, Window
@@ -92,6 +94,61 @@ def test_offers_cleared_over_a_stream_hold_the_questions_of_the_first_stage(
     expected = pdqs.clear(np.asarray(table["bid"]), terms, owners=table["owner"], draws=SEED)
     assert same_bits(found["stage"], expected.stage)
     assert found["at_most"].to_pylist() == [side if side >= 0 else None for side in expected.side.tolist()]
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.__name__)
+def test_a_median_is_narrowed_over_streams_a_stage_at_a_time_and_is_that_of_one_go(
+    preset: Callable[..., pdqs.Terms], table: pa.Table, rows: Path, tmp_path: Path
+) -> None:
+    terms = preset(query=pdqs.Median(SCORES), budget=0.4 * OWNERS, question="side")
+    values, numbers = np.asarray(table["value"]), number_ids(table["owner"])
+    offers = pdqs.clear(np.asarray(table["bid"]), terms, owners=table["owner"], draws=SEED)
+    RUN.clear(rows, terms, tmp_path / "stage-1", draws=SEED)
+    reports = pdqs.randomise(values, offers, OwnerEntropy(SEED, numbers)).only(offers.stage == 1)
+    for stage in (1, 2, 3, 4):
+        told = pa.array(reports.codes, mask=~reports.arrived)
+        beside = save(pa.table({"owner": table["owner"], "report": told}), tmp_path / f"r{stage}", groups=[[OWNERS]])
+        here = tmp_path / f"stage-{stage}"
+        found = RUN.answer_offers(here, beside, terms, stage=stage)
+        assert_same_answer(found, pdqs.answer(reports, offers, terms, stage=stage))
+        assert found.stages == pdqs.answer(reports, offers, terms, stage=stage).stages
+        if stage == 4:
+            break
+        offers = narrowed(offers, reports, terms, stage + 1)
+        RUN.narrow(here, beside, terms, tmp_path / f"stage-{stage + 1}", stage=stage)
+        written = pq.read_table(tmp_path / f"stage-{stage + 1}")
+        assert written["owner"].to_pylist() == table["owner"].to_pylist()
+        assert written["at_most"].to_pylist() == [side if side >= 0 else None for side in offers.side.tolist()]
+        more = pdqs.randomise(values, offers, OwnerEntropy(SEED, numbers))
+        reports = reports.joined(more.only(offers.stage == stage + 1))
+
+
+def test_the_answer_command_narrows_a_stream_and_refuses_what_it_cannot(
+    table: pa.Table, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--query", "median", "--domain", "0:40:1"]
+    main(["clear", str(rows), *words, "--budget", "240", "--seed", str(SEED), "--out", str(tmp_path / "offers")])
+    terms = pdqs.Terms(query=pdqs.Median(SCORES), budget=240.0)
+    offers = pdqs.clear(np.asarray(table["bid"]), terms, owners=table["owner"], draws=SEED)
+    reports = pdqs.randomise(np.asarray(table["value"]), offers, np.random.default_rng(3)).only(offers.stage == 1)
+    told = pa.array(reports.codes, mask=~reports.arrived)
+    said = save(pa.table({"owner": table["owner"], "report": told}), tmp_path / "said", groups=[[OWNERS]])
+    here = ["answer", str(tmp_path / "offers"), str(said), *words]
+    main([*here, "--stage", "1", "--next", str(tmp_path / "next")])
+    assert f"wrote {tmp_path / 'next'}" in capsys.readouterr().out
+    expected = narrowed(offers, reports, terms, 2)
+    found = pq.read_table(tmp_path / "next")["at_most"].to_pylist()
+    assert found == [side if side >= 0 else None for side in expected.side.tolist()]
+    for more, fault in (
+        (["--next", str(tmp_path / "other")], "--next goes with --stage"),
+        (["--stage", "4", "--next", str(tmp_path / "other")], "stages 2 to 4 to narrow down"),
+        (["--stage", "9"], "there are stages 1 to 4 here, not 9"),
+        (["--stage", "1", "--next", str(tmp_path / "other.csv")], "name of a folder"),
+    ):
+        with pytest.raises(SystemExit):
+            main([*here, *more])
+        assert fault in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
 
 
 def test_reports_without_the_offers_that_ask_are_not_answered(rows: Path) -> None:

@@ -91,7 +91,7 @@ class Output:
         with bar:
             return list(bar.track(work, total=steps, description=doing))
 
-    def wrote(self, *paths: Path | None) -> None:
+    def wrote(self, *paths: Path | str | None) -> None:
         """Name the files that were written."""
         for path in paths:
             if path not in (None, STANDARD):

@@ -12,7 +12,7 @@ import typer
 
 from pdqs.cli.market_files import BidColumns, MarketColumns
 from pdqs.cli.shared_options import Json, Level, Overwrite, Picture
-from pdqs.model.errors import FileError, MissingExtraError
+from pdqs.model.errors import FileError, InputError, MissingExtraError
 from pdqs.rounds.terms import Terms
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ LARGE_BYTES = 2**28
 """A Parquet file of more than this is streamed unasked."""
 
 
-def streamed(location: str, cluster: str | None = None, out: Path | None = None) -> bool:
+def streamed(location: str, cluster: str | None = None, out: str | None = None) -> bool:
     """Whether to stream: a cluster, a folder, a pattern, a URI, a large file, or Parquet that is to become a folder.
 
     >>> streamed("bids.csv"), streamed("bids/*.parquet"), streamed("s3://market/bids")
     (False, True, True)
     """
     path = Path(location)
-    if cluster is not None or "://" in location or path.is_dir():
+    if cluster is not None or "://" in location or "://" in (out or "") or path.is_dir():
         return True
     if not path.is_file():
         return any(sign in location for sign in "*?[")
-    to_folder = out is not None and not out.suffix
+    to_folder = out is not None and not Path(out).suffix
     return path.suffix == ".parquet" and (path.stat().st_size > LARGE_BYTES or to_folder)
 
 
@@ -59,11 +59,18 @@ def running(cluster: str | None, called: Mapping[str, str] | None = None) -> Ite
             yield Run(engine=engine, progress=Meter(), names=names)
 
 
-def folder_of(out: Path | None) -> Path:
-    """Where the parts go."""
-    if out is None or out.suffix:
+def folder_of(out: str | None) -> str:
+    """Where the parts go: a folder here, or one of an object store by its URI."""
+    if out is None or ("://" not in out and Path(out).suffix):
         raise FileError("a stream is written as a folder of Parquet files: give --out with the name of a folder")
     return out
+
+
+def shown_place(place: str) -> str:
+    """Where something was written, without the keys that a URI may carry."""
+    from pdqs.scale.stores import without_secrets
+
+    return without_secrets(place)
 
 
 @final
@@ -77,7 +84,7 @@ class RoundOptions:
     cluster: Cluster = None
     as_json: Json = False
 
-    def clear_stream(self, bids: str, terms: Terms, columns: BidColumns, seed: int | None, out: Path | None) -> None:
+    def clear_stream(self, bids: str, terms: Terms, columns: BidColumns, seed: int | None, out: str | None) -> None:
         """pdqs clear over a stream."""
         from pdqs.cli.output import console_output, terms_data
 
@@ -86,10 +93,10 @@ class RoundOptions:
             totals = run.clear(bids, terms, folder, draws=seed)
         to = console_output(self.as_json)
         to.show(totals)
-        to.wrote(folder)
+        to.wrote(shown_place(folder))
         to.finish({**terms_data(terms), **_totals_data(totals, terms, self.level)})
 
-    def trade_stream(self, market: str, terms: Terms, columns: MarketColumns, seed: int, out: Path | None) -> None:
+    def trade_stream(self, market: str, terms: Terms, columns: MarketColumns, seed: int, out: str | None) -> None:
         """pdqs trade over a stream."""
         from pdqs.cli.output import console_output, terms_data
 
@@ -101,7 +108,7 @@ class RoundOptions:
         to = console_output(self.as_json)
         to.show(done)
         to.say(f"  seed {seed}")
-        to.wrote(folder)
+        to.wrote(shown_place(folder))
         result = {
             "seed": seed,
             **terms_data(terms),
@@ -112,28 +119,55 @@ class RoundOptions:
         }
         to.finish(result)
 
-    def _folder(self, out: Path | None) -> Path:
+    def _folder(self, out: str | None) -> str:
         """Where the parts go. A stream has no picture: no row of it is kept to be drawn."""
         if self.picture is not None:
             raise FileError(f"cannot draw {self.picture}: a stream keeps no rows to draw; leave --picture out")
         return folder_of(out)
 
 
-def answer_stream(
-    offers: str, reports: str, options: TermsOptions, out: Path | None, cluster: str | None, level: float, as_json: bool
-) -> None:
-    """pdqs answer over two streams, row beside row; the budget is what the offers come to, unless one is given."""
-    from pdqs.cli.output import console_output, terms_data
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """How an answer is made and shown, from files or as a stream: up to which stage, and what is written besides."""
 
-    folder = None if out is None else folder_of(out)
-    with running(cluster) as run:
-        totals = run.add_up(offers, options.terms(budget=0.0))
-        terms = options.terms(budget=totals.spent)
-        answer = run.answer_offers(offers, reports, terms, out=folder, level=level)
-    to = console_output(as_json)
-    to.show(answer)
-    to.wrote(folder)
-    to.finish({**terms_data(terms), "answer": answer.to_dict()})
+    stage: Annotated[int | None, typer.Option(min=1, help="Answer from the reports of the stages up to this one.")] = (
+        None
+    )
+    next_offers: Annotated[
+        str | None,
+        typer.Option(
+            "--next", help="Write the offers with the questions of the stage after --stage to this file or folder."
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    level: Level = 0.95
+    cluster: Cluster = None
+    as_json: Json = False
+
+    @property
+    def ended(self) -> int:
+        """The stage that has come to its end, after which offers are narrowed down."""
+        if self.stage is None:
+            raise InputError("--next goes with --stage: which stage has come to its end?")
+        return self.stage
+
+    def answer_stream(self, offers: str, reports: str, options: TermsOptions, out: str | None) -> None:
+        """pdqs answer over two streams, row beside row; the budget is what the offers come to, unless one is given."""
+        from pdqs.cli.output import console_output, terms_data
+
+        folder = None if out is None else folder_of(out)
+        following = None if self.next_offers is None else (folder_of(self.next_offers), self.ended)
+        with running(self.cluster) as run:
+            totals = run.add_up(offers, options.terms(budget=0.0))
+            terms = options.terms(budget=totals.spent)
+            answer = run.answer_offers(offers, reports, terms, out=folder, level=self.level, stage=self.stage)
+            if following is not None:
+                run.narrow(offers, reports, terms, following[0], stage=following[1])
+        to = console_output(self.as_json)
+        to.show(answer)
+        to.wrote(*(shown_place(place) for place in (folder, following and following[0]) if place is not None))
+        to.finish({**terms_data(terms), "answer": answer.to_dict()})
 
 
 def _totals_data(totals: Totals, terms: Terms, level: float) -> dict[str, object]:

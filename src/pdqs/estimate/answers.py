@@ -24,10 +24,9 @@ from pdqs.estimate.missing_reports import missing_note
 from pdqs.estimate.quantile import read_quantile
 from pdqs.estimate.readings import Cdf, Cumulative, Reading, Widening
 from pdqs.estimate.remarks import reason_for_silence, sensitivity_of, warnings_of
-from pdqs.estimate.staged import StageSeen, read_sides, share_asked, stages_seen
+from pdqs.estimate.staged import StageSeen, read_sides, share_asked, stages_seen, up_to_stage
 from pdqs.estimate.tallies import Tally
 from pdqs.model.arrays import Figure
-from pdqs.model.checks import shown
 from pdqs.model.errors import EstimateError
 from pdqs.model.names import EstimatorName, QueryKind, QuestionKind
 from pdqs.model.query import Query
@@ -209,12 +208,7 @@ def answer(reports: Reports, offers: Offers, terms: Terms, *, level: float = 0.9
     True
     """
     refuse_strangers(reports, offers, terms, EstimateError)
-    if stage is not None:
-        if not 1 <= stage <= terms.asking.stages:
-            raise EstimateError(f"there are stages 1 to {terms.asking.stages} here, not {shown(stage)}")
-        later = offers.stage > stage
-        reports = reports.only(~later)
-        offers = dataclasses.replace(offers, side=np.where(later, -1, offers.side))
+    offers, reports = up_to_stage(offers, reports, terms, stage)
     return answer_from_evidence(evidence_for(reports, offers, terms), terms, level=level)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -17,7 +17,7 @@ from pdqs.estimate.side_intervals import WINDOW_REACH, Cheats, answer_reach, poi
 from pdqs.estimate.sides import SideTally, side_sums
 from pdqs.model.arrays import Floats
 from pdqs.model.checks import shown
-from pdqs.model.errors import InputError, ensure
+from pdqs.model.errors import EstimateError, InputError, ensure
 from pdqs.model.names import EstimatorName
 from pdqs.model.query import Median, Quantile, Query
 from pdqs.rounds.offers import Offers
@@ -37,13 +37,33 @@ def share_asked(query: Query) -> float:
 
 def narrowed(offers: Offers, reports: Reports, terms: Terms, stage: int) -> Offers:
     """The offers with the sides of this stage, spread over what the reports of those before it leave open."""
-    if not 2 <= stage <= terms.asking.stages:
-        raise InputError(f"there are stages 2 to {terms.asking.stages} to narrow down here, not {shown(stage)}")
+    refuse_first_or_beyond(stage, terms)
     before = reports.only(offers.stage < stage)
-    lottery = terms.estimator == EstimatorName.UNBIASED
+    lottery = by_chances(terms)
     sums = side_sums_of(before, offers, share_asked(terms.query), chances=lottery)
     left = left_open(sums, stage - 1, terms, lottery=lottery)
     return with_sides(offers, OpenStage(stage, left, place_counts(offers.deal[offers.of_stage(stage)])))
+
+
+def refuse_first_or_beyond(stage: int, terms: Terms) -> None:
+    """Only a stage after the first is narrowed down to."""
+    if not 2 <= stage <= terms.asking.stages:
+        raise InputError(f"there are stages 2 to {terms.asking.stages} to narrow down here, not {shown(stage)}")
+
+
+def by_chances(terms: Terms) -> bool:
+    """Whether sides are weighted by the chances of a lottery."""
+    return terms.estimator == EstimatorName.UNBIASED
+
+
+def up_to_stage(offers: Offers, reports: Reports, terms: Terms, stage: int | None) -> tuple[Offers, Reports]:
+    """Offers and reports as they stood when a stage had come to its end; None is the last."""
+    if stage is None:
+        return offers, reports
+    if not 1 <= stage <= terms.asking.stages:
+        raise EstimateError(f"there are stages 1 to {terms.asking.stages} here, not {shown(stage)}")
+    later = offers.stage > stage
+    return replace(offers, side=np.where(later, -1, offers.side)), reports.only(~later)
 
 
 def in_stages(offers: Offers, terms: Terms, asked: Callable[[Offers], Reports]) -> tuple[Offers, Reports]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import Protocol, Self, TypeVar, final
 
 import numpy as np
@@ -33,7 +32,7 @@ from pdqs.rounds.settlement import settle
 from pdqs.rounds.stages import OpenStage, with_sides, with_words
 from pdqs.rounds.terms import Terms
 from pdqs.scale.batches import Batch
-from pdqs.scale.sink import write_part
+from pdqs.scale.parts import Folder
 from pdqs.scale.source import Piece, batches
 from pdqs.scale.sums import Totals, TradeSums, totals_of
 from pdqs.scale.threads import ordered_map
@@ -182,7 +181,7 @@ class PriceBids:
     """Apply: bids in, a part of offers out."""
 
     pricing: Pricing
-    folder: Path
+    folder: Folder
 
     def __call__(self, piece: Piece, threads: int) -> Totals:
         names = self.pricing.names
@@ -205,7 +204,7 @@ class TradeRows:
     pricing: Pricing
     seed: int
     strata: Strata | None
-    folder: Path
+    folder: Folder
 
     def __call__(self, piece: Piece, threads: int) -> TradeSums:
         terms, names = self.pricing.terms, self.pricing.names
@@ -277,13 +276,13 @@ def rows_of(piece: Piece, columns: list[str], rows: int) -> Iterator[Batch]:
 
 
 def _written(
-    piece: Piece, columns: list[str], work: Callable[[Batch], tuple[pa.Table, Sum]], threads: int, folder: Path
+    piece: Piece, columns: list[str], work: Callable[[Batch], tuple[pa.Table, Sum]], threads: int, folder: Folder
 ) -> Sum:
     """Work through a piece, write what comes out as one part, and give what it adds up to."""
     return write_results(piece, ordered_map(work, rows_of(piece, columns, BATCH_ROWS), threads), folder)
 
 
-def write_results(piece: Piece, done: Iterator[tuple[pa.Table, Sum]], folder: Path) -> Sum:
+def write_results(piece: Piece, done: Iterator[tuple[pa.Table, Sum]], folder: Folder) -> Sum:
     """Write the tables of one piece's batches as one part, and give what their sums add up to."""
     first, total = next(done)
     sums = [total]
@@ -294,7 +293,7 @@ def write_results(piece: Piece, done: Iterator[tuple[pa.Table, Sum]], folder: Pa
             sums[0] = sums[0].merged(more)
             yield made
 
-    write_part(folder, piece.index, tables(), first.schema)
+    folder.write(piece.index, tables(), first.schema)
     return sums[0]
 
 
@@ -311,11 +310,11 @@ def _offer_columns(batch: Batch, owner: str | None, offers: Offers) -> dict[str,
     told = {"deal": offers.deal, "stage": offers.stage}
     needs = COLUMNS[offers.question.kind]
     made |= {name: told[name] for name in needs if name in told}
-    asked = {"at_most": _at_most(offers)} if "at_most" in needs else {}
+    asked = {"at_most": at_most_column(offers)} if "at_most" in needs else {}
     return ids | {name: pa.array(values) for name, values in made.items()} | asked
 
 
-def _at_most(offers: Offers) -> pa.Array:
+def at_most_column(offers: Offers) -> pa.Array:
     """The value each owner is asked about, null before her stage; of one type whoever is asked."""
     values = offers.domain.decode(np.maximum(offers.side, 0))
     return pa.array(values, mask=offers.side < 0)

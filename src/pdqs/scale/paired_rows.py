@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdqs.estimate.evidence import Evidence, evidence_of
-from pdqs.estimate.staged import share_asked
+from pdqs.estimate.staged import share_asked, up_to_stage
 from pdqs.estimate.strata import Strata
 from pdqs.model.errors import InputError, RowError
 from pdqs.rounds.offers import Offers
@@ -26,6 +25,7 @@ from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
 from pdqs.scale.batches import Batch
 from pdqs.scale.kernels import BATCH_ROWS, merge, rows_of, write_results
+from pdqs.scale.parts import Folder
 from pdqs.scale.source import Piece, Source, batches
 from pdqs.scale.sums import Totals, totals_of
 from pdqs.scale.threads import ordered_map
@@ -64,11 +64,12 @@ class AddUpOffers:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedRows:
-    """Offers, of these columns, with the reports beside them."""
+    """Offers, of these columns, with the reports beside them; with ``stage``, those of the stages up to it."""
 
     terms: Terms
     columns: tuple[str, ...]
     reports: Source
+    stage: int | None = None
 
     def of(self, piece: Piece) -> Iterator[tuple[Batch, Batch]]:
         """Each batch of offers with the same rows of the reports."""
@@ -87,7 +88,8 @@ class PairedRows:
         offered, reported = batch
         _refuse_slipped(offered, reported)
         offers = offered.offers_under(self.terms)
-        return offers, reported.reports(REPORT_COLUMNS[1], offers.question.answers)
+        reports = reported.reports(REPORT_COLUMNS[1], offers.question.answers)
+        return up_to_stage(offers, reports, self.terms, self.stage)
 
 
 @final
@@ -97,7 +99,7 @@ class AnswerOffers:
 
     rows: PairedRows
     strata: Strata | None
-    folder: Path | None
+    folder: Folder | None
 
     def __call__(self, piece: Piece, threads: int) -> Due:
         terms = self.rows.terms

@@ -34,6 +34,7 @@ from pdqs.scale.kernels import (
     TradeRows,
     refuse_unstreamable,
 )
+from pdqs.scale.narrowing import NarrowOffers, next_stage
 from pdqs.scale.paired_rows import AddUpOffers, AnswerOffers, PairedRows, refuse_other_lengths
 from pdqs.scale.price_passes import AddUpPrices, AddUpTradedPrices, Prices
 from pdqs.scale.progress import Progress, silent
@@ -149,19 +150,39 @@ class Run:
         *,
         out: str | Path | None = None,
         level: float = 0.95,
+        stage: int | None = None,
     ) -> Answer:
-        """The answer from offers and the reports beside them, row by row; with ``out``, also what is now due."""
-        source, _ = self._opened(offers, OFFER_COLUMNS, _more_columns(terms))
-        reported, _ = self._opened(reports, REPORT_COLUMNS)
-        _refuse_empty(source)
-        refuse_other_lengths(source, reported)
-        rows = PairedRows(terms=terms, columns=_offer_columns(source, terms), reports=reported)
+        """The answer from offers and the reports beside them, row by row; with ``out``, also what is now due.
+
+        With ``stage``, the answer is that from the reports of the stages up to it.
+        """
+        source, rows = self._paired(offers, reports, terms, stage)
         strata = None
         if stands_on_chances(terms, by_lottery="chance" in source.columns):
             strata = self._cut(AddUpPrices(rows=rows, grain=_grain(source, terms)), source, terms)
         with nullcontext() if out is None else complete_folder(out) as folder:
             due = self._reduced("adding up", AnswerOffers(rows=rows, strata=strata, folder=folder), source)
             return answer_from_evidence(due.evidence, terms, level=level)
+
+    def narrow(self, offers: str | Path, reports: str | Path, terms: Terms, out: str | Path, *, stage: int) -> Totals:
+        """The offers with the questions of the stage after ``stage``, spread over what the reports so far leave open:
+        what :func:`pdqs.estimate.narrowed` gives for the same owners."""
+        source, rows = self._paired(offers, reports, terms, None)
+        opened = next_stage(rows, stage, self._passes(source))
+        columns = (*(["owner"] if "owner" in source.columns else []), *rows.columns)
+        with complete_folder(out) as folder:
+            kernel = NarrowOffers(terms=terms, columns=tuple(dict.fromkeys(columns)), opened=opened, folder=folder)
+            return self._reduced("writing", kernel, source)
+
+    def _paired(
+        self, offers: str | Path, reports: str | Path, terms: Terms, stage: int | None
+    ) -> tuple[Source, PairedRows]:
+        source, _ = self._opened(offers, OFFER_COLUMNS, _more_columns(terms))
+        reported, _ = self._opened(reports, REPORT_COLUMNS)
+        _refuse_empty(source)
+        refuse_other_lengths(source, reported)
+        columns = _offer_columns(source, terms)
+        return source, PairedRows(terms=terms, columns=columns, reports=reported, stage=stage)
 
     def _opened(self, location: str | Path, needs: Sequence[str], may_have: Sequence[str] = ()) -> tuple[Source, Names]:
         """The source, and the names in it: where there are no ids, row numbers stand for owners."""

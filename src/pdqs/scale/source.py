@@ -22,6 +22,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from pdqs.model.errors import FileError
+from pdqs.scale.stores import fault_said, is_uri, of_store, opened_store, refuse_unfinished, without_secrets
 
 PIECE_ROWS = 2**20
 """Small row groups are taken together up to this many rows; a larger one is a piece of its own."""
@@ -100,7 +101,9 @@ def open_source(
         for index, (path, groups, rows, first, before) in enumerate(runs)
     )
     return Source(
-        location=str(location), pieces=pieces, columns=frozenset.intersection(*(file.columns for file in files))
+        location=without_secrets(str(location)),
+        pieces=pieces,
+        columns=frozenset.intersection(*(file.columns for file in files)),
     )
 
 
@@ -113,8 +116,10 @@ def batches(piece: Piece, columns: Sequence[str], rows: int) -> Iterator[tuple[i
             try:
                 batch = next(reader, None)
             except (OSError, pa.ArrowException) as fault:
+                if of_store(fault):
+                    raise FileError(f"{piece.path}: cannot be read: {fault_said(fault)}") from None
                 group = _unreadable_group(piece, columns)
-                raise FileError(f"{piece.path}: row group {group} cannot be read: {_first_line(fault)}") from None
+                raise FileError(f"{piece.path}: row group {group} cannot be read: {fault_said(fault)}") from None
             if batch is None:
                 break
             yield at, batch
@@ -136,19 +141,19 @@ def _unreadable_group(piece: Piece, columns: Sequence[str]) -> int:
 
 def _find(location: str) -> tuple[pafs.FileSystem, list[str]]:
     """The file system, and the files' paths on it in order."""
-    if "://" not in location:
-        filesystem, path = pafs.LocalFileSystem(), os.path.abspath(location)
+    if is_uri(location):
+        filesystem, path = opened_store(location)
     else:
-        try:
-            filesystem, path = pafs.FileSystem.from_uri(location)
-        except (OSError, pa.ArrowException) as fault:
-            raise FileError(f"{location}: {_first_line(fault)}") from None
+        filesystem, path = pafs.LocalFileSystem(), os.path.abspath(location)
+    shown = without_secrets(location)
     try:
-        paths = _listed(filesystem, path)
+        paths = _listed(filesystem, path.rstrip("/") or path)
+    except FileError:
+        raise
     except OSError as fault:
-        raise FileError(f"{location}: {_first_line(fault)}") from None
+        raise FileError(f"{shown}: {fault_said(fault)}") from None
     if not paths:
-        raise FileError(f"{location}: no Parquet file here")
+        raise FileError(f"{shown}: no Parquet file here")
     return filesystem, sorted(paths)
 
 
@@ -157,13 +162,28 @@ def _listed(filesystem: pafs.FileSystem, path: str) -> list[str]:
     if info.type == pafs.FileType.File:
         return [path]
     if info.type == pafs.FileType.Directory:
-        return [found for found in _below(filesystem, path) if _counts(found, path)]
+        below = list(_below(filesystem, path))
+        refuse_unfinished(below)
+        return [found for found in below if _counts(found, path)]
     if not any(sign in path for sign in _WILD):
-        raise FileError(f"{path}: no such file or folder")
+        raise FileError(f"{path}: {_absence(filesystem, path)}")
     if isinstance(filesystem, pafs.LocalFileSystem):
         return [found for found in glob.glob(path, recursive=True) if os.path.isfile(found)]
     fixed = path[: min(path.index(sign) for sign in _WILD if sign in path)].rpartition("/")[0]
-    return [found for found in _below(filesystem, fixed) if _matches(found, path)]
+    below = list(_below(filesystem, fixed))
+    matching = [found for found in below if _matches(found, path)]
+    folders = {found.rpartition("/")[0] for found in matching}
+    refuse_unfinished(found for found in below if found.rpartition("/")[0] in folders)
+    return matching
+
+
+def _absence(filesystem: pafs.FileSystem, path: str) -> str:
+    """What is not there: the bucket, or something in it."""
+    bucket = path.partition("/")[0]
+    known = (
+        isinstance(filesystem, pafs.LocalFileSystem) or filesystem.get_file_info(bucket).type != pafs.FileType.NotFound
+    )
+    return "no such file or folder" if known else f"there is no bucket {bucket!r}"
 
 
 def _below(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
@@ -224,15 +244,10 @@ def _opened(path: str, filesystem: pafs.FileSystem) -> Iterator[pq.ParquetFile]:
     try:
         handle = filesystem.open_input_file(path)
     except OSError as fault:
-        raise FileError(f"{path}: {_first_line(fault)}") from None
+        raise FileError(f"{path}: {fault_said(fault)}") from None
     with handle:
         try:
             file = pq.ParquetFile(handle, pre_buffer=False, buffer_size=_READ_AHEAD, page_checksum_verification=True)
         except (OSError, pa.ArrowException) as fault:
-            raise FileError(f"{path}: not a readable Parquet file: {_first_line(fault)}") from None
+            raise FileError(f"{path}: not a readable Parquet file: {fault_said(fault)}") from None
         yield file
-
-
-def _first_line(fault: BaseException) -> str:
-    lines = str(fault).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(fault).__name__

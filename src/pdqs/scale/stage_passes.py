@@ -10,13 +10,12 @@ from typing import Protocol, final
 import numpy as np
 
 from pdqs.estimate.question_sums import StagedSides, side_sums_of
-from pdqs.estimate.staged import left_open, share_asked
+from pdqs.estimate.staged import by_chances, left_open, share_asked
 from pdqs.model.arrays import Integers
-from pdqs.model.names import EstimatorName, QuestionKind
+from pdqs.model.names import QuestionKind
 from pdqs.privacy.owner_entropy import OwnerEntropy
 from pdqs.rounds.reports import drawn_reports
 from pdqs.rounds.stages import OpenStage, place_counts, whole_domain
-from pdqs.rounds.terms import Terms
 from pdqs.scale import kernels
 from pdqs.scale.batches import Batch
 from pdqs.scale.kernels import Kernel, Pricing, Sum, merge, rows_of
@@ -74,7 +73,7 @@ class TallySides:
             offers = self.pricing(batch)
             entropy = OwnerEntropy(self.seed, batch.numbers(names.owner))
             reports = drawn_reports(batch.codes(names.value, offers.domain), offers, entropy)
-            return side_sums_of(reports, offers, share_asked(terms.query), chances=_by_chances(terms))
+            return side_sums_of(reports, offers, share_asked(terms.query), chances=by_chances(terms))
 
         found = ordered_map(add_up, rows_of(piece, names.bidding(names.value), kernels.BATCH_ROWS), threads)
         return reduce(merge, found)
@@ -97,13 +96,9 @@ def all_stages(pricing: Pricing, seed: int, reduced: Passes) -> Pricing:
     known = replace(pricing, stages=(OpenStage(1, whole_domain(terms.asking), counts[0]),))
     for stage in range(2, terms.asking.stages + 1):
         sums = reduced(f"stage {stage - 1}", TallySides(pricing=known, seed=seed))
-        left = left_open(sums, stage - 1, terms, lottery=_by_chances(terms))
+        left = left_open(sums, stage - 1, terms, lottery=by_chances(terms))
         known = replace(known, stages=(*known.stages, OpenStage(stage, left, counts[stage - 1])))
     return known
-
-
-def _by_chances(terms: Terms) -> bool:
-    return terms.estimator == EstimatorName.UNBIASED
 
 
 def _bids(piece: Piece, pricing: Pricing) -> Iterator[Batch]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdqs.cli.options import TermsOptions, with_options
-from pdqs.cli.shared_options import Json, Level, Overwrite
-from pdqs.cli.streams import Cluster, answer_stream, streamed
+from pdqs.cli.streams import AnswerOptions, streamed
 
 if TYPE_CHECKING:
     from pdqs.rounds.offers import Offers
@@ -25,20 +24,11 @@ def run(
         typer.Argument(help="The reports: a file with columns owner,report, or -; or Parquet in the offers' order."),
     ],
     options: TermsOptions,
+    way: AnswerOptions,
     out: Annotated[
-        Path | None, typer.Option(help="Write what is now due (owner,paid) to a file of those kinds, to - or a folder.")
+        str | None,
+        typer.Option(help="Write what is now due (owner,paid) to a file of those kinds, to - or a folder or URI."),
     ] = None,
-    stage: Annotated[
-        int | None, typer.Option(min=1, help="Answer from the reports of the stages up to this one.")
-    ] = None,
-    next_offers: Annotated[
-        Path | None,
-        typer.Option("--next", help="Write the offers with the questions of the stage after --stage to this file."),
-    ] = None,
-    overwrite: Overwrite = False,
-    level: Level = 0.95,
-    cluster: Cluster = None,
-    as_json: Json = False,
 ) -> None:
     """Turn reports and offers into an answer with an interval.
 
@@ -52,38 +42,34 @@ def run(
     from pdqs.model.errors import InputError
     from pdqs.tables import files
 
-    if streamed(offers, cluster, out) or streamed(reports, cluster, out):
-        answer_stream(offers, reports, options, out, cluster, level, as_json)
+    if streamed(offers, way.cluster, out) or streamed(reports, way.cluster, out):
+        way.answer_stream(offers, reports, options, out)
         return
-    for target in (out, next_offers):
-        check_targets(target, inputs=(offers, reports, *options.files), overwrite=overwrite)
+    due_file, following = (None if given is None else Path(given) for given in (out, way.next_offers))
+    for target in (due_file, following):
+        check_targets(target, inputs=(offers, reports, *options.files), overwrite=way.overwrite)
     if offers == reports:
         raise InputError(f"offers and reports are two files, got {offers} for both")
-    to = console_output(as_json, out)
+    to = console_output(way.as_json, due_file)
     owners, offered, arrived, terms = read_round(offers, reports, options)
-    answer = pdqs.answer(arrived, offered, terms, level=level, stage=stage)
-    if next_offers is not None:
-        write_next(next_offers, owners, offered, arrived, terms, stage)
-    if out is not None:
+    answer = pdqs.answer(arrived, offered, terms, level=way.level, stage=way.stage)
+    if following is not None:
+        write_next(following, owners, offered, arrived, terms, way.ended)
+    if due_file is not None:
         due = pdqs.settle(offered, arrived, terms)
-        save(out=out, table={"owner": owners, "paid": files.amounts(due.micros)})
+        save(out=due_file, table={"owner": owners, "paid": files.amounts(due.micros)})
 
     to.show(answer)
-    to.wrote(out, next_offers)
+    to.wrote(due_file, following)
     to.finish({**terms_data(terms), "answer": answer.to_dict()})
 
 
-def write_next(
-    path: Path, owners: list[str], offered: Offers, arrived: Reports, terms: Terms, stage: int | None
-) -> None:
+def write_next(path: Path, owners: list[str], offered: Offers, arrived: Reports, terms: Terms, stage: int) -> None:
     """The offers with the questions of the stage after this one."""
     from pdqs.cli.saving import save
     from pdqs.estimate import narrowed
-    from pdqs.model.errors import InputError
     from pdqs.tables import round_files
 
-    if stage is None:
-        raise InputError("--next goes with --stage: which stage has come to its end?")
     save(out=path, table=round_files.offer_columns(owners, narrowed(offered, arrived, terms, stage + 1)))
 
 

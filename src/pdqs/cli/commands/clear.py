@@ -25,8 +25,10 @@ def run(
     options: TermsOptions,
     columns: BidColumns,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Write owner,bid,q,epsilon,payment,chance,draw to a file of those kinds, to - or a folder."),
+        str | None,
+        typer.Option(
+            help="Write owner,bid,q,epsilon,payment,chance,draw to a file of those kinds, -, a folder or a URI."
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Of a lottery's draws; without one they follow from terms and owner ids.")
@@ -42,8 +44,9 @@ def run(
     if streamed(bids, way.cluster, out):
         way.clear_stream(bids, options.terms(), columns, seed, out)
         return
-    check_targets(out, way.picture, inputs=(bids, *options.files), overwrite=way.overwrite)
-    to = console_output(way.as_json, out)
+    target = None if out is None else Path(out)
+    check_targets(target, way.picture, inputs=(bids, *options.files), overwrite=way.overwrite)
+    to = console_output(way.as_json, target)
     terms = options.terms()
     table = columns.read(Path(bids))
     owners = [str(owner) for owner in table.columns["owner"]]
@@ -51,9 +54,9 @@ def run(
         offers = pdqs.clear(table.columns["bid"], terms, draws=seed, owners=table.columns["owner"])
     result = {**terms_data(terms), **offers_data(offers, terms, way.level)}
     made = round_files.offer_columns(owners, offers)
-    save(out=out, table=made, picture=way.picture, draw=lambda: figures.offers_figure(offers, terms))
+    save(out=target, table=made, picture=way.picture, draw=lambda: figures.offers_figure(offers, terms))
 
     to.show(offers)
     to.first_rows(made, "offers")
-    to.wrote(out, way.picture)
+    to.wrote(target, way.picture)
     to.finish(result, made if out is None else {}, "offers")

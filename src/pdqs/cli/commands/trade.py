@@ -26,8 +26,10 @@ def run(
     columns: MarketColumns,
     seed: Annotated[int | None, typer.Option(min=0, help="Of draws and coins; a fresh one if not given.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Write what pdqs clear writes, and report,paid, to a file of those kinds, to - or a folder."),
+        str | None,
+        typer.Option(
+            help="Write what pdqs clear writes, and report,paid, to a file of those kinds, -, a folder or a URI."
+        ),
     ] = None,
 ) -> None:
     """Run a whole round: bids and values in, an answer and payments out."""
@@ -45,19 +47,20 @@ def run(
     if streamed(market, way.cluster, out):
         way.trade_stream(market, options.terms(), columns, seed, out)
         return
-    check_targets(out, way.picture, inputs=(market, *options.files), overwrite=way.overwrite)
-    to = console_output(way.as_json, out)
+    target = None if out is None else Path(out)
+    check_targets(target, way.picture, inputs=(market, *options.files), overwrite=way.overwrite)
+    to = console_output(way.as_json, target)
     terms = options.terms()
     table = columns.read(Path(market))
     values = columns.values(table, terms.domain)
     with table.naming():
         done = pdqs.trade(values, table.columns["bid"], terms, np.random.default_rng(seed), level=way.level)
     made = round_files.trade_columns([str(owner) for owner in table.columns["owner"]], done)
-    save(out=out, table=made, picture=way.picture, draw=lambda: figures.trade_figure(done))
+    save(out=target, table=made, picture=way.picture, draw=lambda: figures.trade_figure(done))
 
     to.show(done)
     to.say(f"  seed {seed}")
-    to.wrote(out, way.picture)
+    to.wrote(target, way.picture)
     result = {
         "seed": seed,
         **terms_data(terms),
