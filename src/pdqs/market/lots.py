@@ -65,9 +65,9 @@ def new_secrets(market: Market, plan: RoundPlan) -> Secrets:
 
 
 def promised_of(document: str) -> dict[str, object]:
-    """What a frozen document says of its draws; nothing for a round that was opened before there were any."""
+    """What a frozen document says of its draws and of who asks; nothing for a round from before it said so."""
     said = json.loads(document)
-    kept = ("seed_hash", "nonce_hash", "nonce_by", "nonce_seconds", "record")
+    kept = ("seed_hash", "nonce_hash", "nonce_by", "nonce_seconds", "record", "asked_by")
     return {name: said[name] for name in kept if name in said}
 
 

@@ -95,7 +95,8 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
             now, plan = market.clock(), plan_of(row)
             closes = now + 1000 * plan.bid_seconds
             secrets = new_secrets(market, plan)
-            terms = frozen(round_id, plan, closes, current_key(connection, now), secrets.promised)
+            promised = {**secrets.promised, "asked_by": actor.name}  # the name by which the operator let her in
+            terms = frozen(round_id, plan, closes, current_key(connection, now), promised)
             escrow.set_aside(connection, row, now, plan.budget_micros)
             figures = {"terms": terms.document, "terms_hash": terms.hash, "opened_at_ms": now}
             held = {"seed": secrets.seed, "nonce": secrets.nonce}

@@ -65,6 +65,7 @@ def summary_of(plan: RoundPlan) -> PlanSummary:
         bid_high_micros=plan.bid_high_micros,
         epsilon_max=plan.epsilon_max,
         retention_days=plan.retention_days,
+        purpose=plan.purpose,
     )
 
 
@@ -108,6 +109,7 @@ def notice_summary(row: Found) -> NoticeSummary:
         round_id=row.round_id,
         state=row.state,
         text=plan.text,
+        purpose=plan.purpose,
         attribute=plan.attribute,
         domain_kind=plan.domain_kind,
         domain_size=plan.domain_size,

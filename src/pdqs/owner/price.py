@@ -64,6 +64,16 @@ def sureness(epsilon: float) -> float:
     return 1.0 / (1.0 + math.exp(-epsilon))
 
 
+def odds_in_words(epsilon: float) -> str:
+    """How sure someone can become who guessed 50:50 before, as people say it; never as certain as it is not.
+
+    >>> odds_in_words(0.1), odds_in_words(2.0), odds_in_words(4.0), odds_in_words(12.0)
+    ('52:48', '88:12', '98:2', 'more than 99:1')
+    """
+    share = 100 * sureness(epsilon)
+    return f"{share:.0f}:{100 - round(share)}" if share <= 99 else "more than 99:1"
+
+
 def in_words(numerator: int, domain_size: int) -> str:
     """What this eps means, for the owner.
 

@@ -146,6 +146,10 @@ class RoundPlan(Message):
     nonce_hash: Hash | None = None
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """For how many days after its end the round's bids and reports are kept; none: as long as the market does."""
+    purpose: Text = ""
+    """Why the question is asked, for owners to read before they name a price; frozen with the terms."""
+    use: Text = ""
+    """What the answer will be used for; the same."""
 
 
 class NonceReveal(Message):

@@ -23,6 +23,7 @@ class PlanSummary(Message):
     bid_high_micros: BidMicros
     epsilon_max: float
     retention_days: int | None = None
+    purpose: Text = ""
 
 
 class RoundSummary(RoundStanding):
@@ -53,6 +54,7 @@ class NoticeSummary(Message):
     bids_close_at_ms: Millis
     reports_close_at_ms: Millis | None
     terms_hash: Hash
+    purpose: Text = ""
 
 
 class NoticePage(Message):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from pdqs.owner.price import odds_in_words
+from pdqs.owner.price import sureness as sure
 from pdqs.present.svg import Svg, element, picture
 from pdqs.present.text import in_digits
 from pdqs.protocol.market_messages import ForecastPoint
@@ -98,6 +100,26 @@ def bars(labels: Sequence[str], values: Sequence[float], intervals: Sequence[Seq
         ]
     text = "; ".join(f"{label}: {value:,.0f}" for label, value in zip(labels[:12], values[:12], strict=True))
     return _chart("bars", row * len(labels) + 8, "How many owners hold each value", text, body)
+
+
+def sureness(epsilon: float) -> Svg:
+    """Two bars: a guess of 50:50 before a report, and the most that it can become after."""
+    height, left, wide = 104.0, 0.0, _WIDTH
+    after = wide * sure(epsilon)
+    body = [_label(left, 14, "Before, at best a guess", "start"), _label(wide, 14, "50:50", "end")]
+    for y, share in ((22.0, wide / 2), (74.0, after)):
+        body += [
+            element("rect", class_="track", x=left, y=y, width=wide, height=18, rx=4),
+            element(
+                "rect", class_="bar soft" if share == wide / 2 else "bar", x=left, y=y, width=share, height=18, rx=4
+            ),
+        ]
+    body += [
+        _label(left, 66, "After your report, at most", "start"),
+        element("text", odds_in_words(epsilon), class_="strong", x=wide, y=66, text_anchor="end"),
+    ]
+    text = f"Someone who guessed 50:50 before could be at most {odds_in_words(epsilon)} sure after."
+    return _chart("sureness", height, "How sure anyone could become of your answer", text, body)
 
 
 def split(paid: int, held: int, budget: int) -> Svg:

@@ -119,7 +119,7 @@ def _forecast(market: Market, user: User, form: PlanForm) -> Filled:
     try:
         # The words of the question change nothing about its price: leave them out, so that typing them costs nothing.
         query = form.plan.query.model_copy(update={"text": ""})
-        plain = form.plan.model_copy(update={"query": query, "attribute": "unnamed"})
+        plain = form.plan.model_copy(update={"query": query, "attribute": "unnamed", "purpose": "", "use": ""})
         request = ForecastRequest(plan=plain, owners=form.owners)
         return {"forecast": _known_forecast(market, user, request.model_dump_json()), "why": ""}
     except MarketError as fault:

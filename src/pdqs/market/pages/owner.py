@@ -12,9 +12,11 @@ from fastapi.responses import JSONResponse
 from pdqs.market import access, reads
 from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
-from pdqs.market.pages.render import page
+from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, OwnerSession, RoundId, if_any, market_of
+from pdqs.market.price_outlook import past_payments, price_outlook
 from pdqs.model.names import RuleName
+from pdqs.owner.price import epsilon_of
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.summaries import NoticeSummary
@@ -64,7 +66,19 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
     promised = json.loads(notice.terms)
     by_lot, recorded = promised["terms"]["rule"] == RuleName.LOTTERY, promised.get("record") == "full"
     standing = _standing(market, session.user, notice)
-    return page(request, "owner/round.html", standing=standing, by_lot=by_lot, recorded=recorded)
+    said = {name: promised.get(name, "") for name in ("asked_by", "purpose", "use")}
+    values = {"standing": standing, "by_lot": by_lot, "recorded": recorded, "promised": said}
+    return page(request, "owner/round.html", **values, **_beside(market, standing))
+
+
+def _beside(market: Market, standing: Standing) -> Filled:
+    """What stands beside her decision: before the close, past payments and a forecast; then what the offer tells."""
+    offer, bidding = standing.offer, standing.stage in ("bid", "waiting")
+    return {
+        "past": past_payments(market) if bidding else None,
+        "outlook": price_outlook(market, standing.notice.round_id) if bidding else None,
+        "offer_epsilon": epsilon_of(offer.q_numerator, offer.question.domain.size) if offer else 0.0,
+    }
 
 
 @router.get("/rounds/{round_id}/stage")

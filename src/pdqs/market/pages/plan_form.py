@@ -22,6 +22,8 @@ DEFAULTS: dict[str, str] = {
     "kind": QueryKind.COUNT.value,
     "text": "",
     "attribute": "",
+    "purpose": "",
+    "use": "",
     "start": "0",
     "stop": "100",
     "step": "1",
@@ -70,6 +72,8 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
     message = {
         "query": _query(reader),
         "attribute": fields["attribute"] or "unnamed",
+        "purpose": " ".join(fields["purpose"].split()),
+        "use": " ".join(fields["use"].split()),
         "budget_micros": reader.micros("budget", least=1),
         "bid_low_micros": reader.micros("bid_low"),
         "bid_high_micros": reader.micros("bid_high", least=1),
@@ -124,6 +128,7 @@ def _query(reader: _Reader) -> dict[str, object]:
 def _named(fault: ValidationError) -> dict[str, str]:
     """Pydantic's places as the form's fields."""
     places = {"text": "text", "attribute": "attribute", "labels": "labels", "budget_micros": "budget"}
+    places |= {"purpose": "purpose", "use": "use"}
     words = {"attribute": "Use small letters, digits, dots and dashes, beginning with a letter."}
     found = {}
     for error in fault.errors():

@@ -28,6 +28,7 @@ from pdqs.model.money import Currency, decimals_of
 from pdqs.model.names import QueryKind
 from pdqs.owner.bundle import manifest_hash
 from pdqs.owner.lots import chance_in_words
+from pdqs.owner.price import odds_in_words
 
 _HERE = Path(__file__).parent
 
@@ -84,6 +85,7 @@ def _environment() -> Environment:
         number=number,
         figure=figure,
         chance=chance_in_words,
+        odds=odds_in_words,
     )
     environment.globals.update(
         version=__version__,

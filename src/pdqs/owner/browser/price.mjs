@@ -27,6 +27,12 @@ export function isFair(bidMicros, numerator, domainSize, paymentMicros) {
   return paymentMicros >= leastPaymentMicros(bidMicros, numerator, domainSize);
 }
 
+/** The same as people say it: "88:12"; never as certain as it is not. */
+export function oddsInWords(epsilon) {
+  const share = 100 * sureness(epsilon);
+  return share <= 99 ? `${Math.round(share)}:${100 - Math.round(share)}` : "more than 99:1";
+}
+
 /** How sure someone can become who first held two answers equally likely: e^eps / (1 + e^eps). */
 export function sureness(epsilon) {
   return 1 / (1 + Math.exp(-epsilon));

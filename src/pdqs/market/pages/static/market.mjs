@@ -6,6 +6,8 @@ import { asker, Visit } from "../device/visit.mjs";
 
 import { useCurrency } from "../device/money.mjs";
 
+import { inWords } from "./words.mjs";
+
 export { amount, money, number, numberText, owed } from "../device/money.mjs";
 
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
@@ -21,7 +23,7 @@ export const epsilonText = (nanos) => (nanos / 1e9).toFixed(4);
 
 export function trouble(fault) {
   const box = document.getElementById("trouble");
-  box.textContent = fault.message;
+  box.textContent = inWords(fault);
   box.hidden = false;
 }
 

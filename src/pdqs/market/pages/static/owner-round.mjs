@@ -2,12 +2,13 @@
 
 import { facts } from "../device/account.mjs";
 import { chanceInWords } from "../device/lots.mjs";
-import { sureness } from "../device/price.mjs";
-import { amount, calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
+import { oddsInWords } from "../device/price.mjs";
+import { calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
+import { follow } from "./events.mjs";
+import { priceForm, priceGiven } from "./price-form.mjs";
 
 const page = document.getElementById("device");
 const { round, stage } = page.dataset;
-const EVERY_MS = 1000;
 
 const show = (name, text) => {
   for (const place of page.querySelectorAll(`[data-show="${name}"]`)) place.textContent = text;
@@ -21,38 +22,48 @@ const fault = (id, words) => {
   place.hidden = !words;
 };
 
+/** Do what a button asks for, once however often it is pressed; what stands against it is said. */
+async function once(form, act) {
+  const buttons = [...form.querySelectorAll("[data-ready]")];
+  calm();
+  buttons.forEach((button) => { button.disabled = true; });
+  try {
+    await act();
+  } catch (refusal) {
+    trouble(refusal);
+    buttons.forEach((button) => { button.disabled = false; });
+  }
+}
+
 async function bidding(visit) {
   const form = document.getElementById("bid-form");
-  const price = document.getElementById("price");
-  const notice = await visit.notice(round);
-  await visit.device.look(notice);
+  await visit.device.look(await visit.notice(round));
   const earlier = await visit.device.bidFor(round);
-  if (earlier) price.value = money(earlier.bid_micros);
-  const explain = () => {
-    const { micros, fault: doubt } = amount(price.value);
-    const most = Number(price.dataset.epsilon);
-    document.getElementById("price-means").textContent =
-      doubt ? "" : `If you are asked for the most (epsilon ${most}), you are paid at least ${owed(Math.ceil(micros * most))}.`;
-    form.querySelector("[data-ready]").textContent = doubt ? "Bid" : `Bid ${money(micros)}`;
-  };
-  price.addEventListener("input", explain);
-  explain();
+  priceForm(form, earlier?.bid_micros ?? null, (price) => `Bid ${price}`.trim());
   ready(form);
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    calm();
-    const { micros, fault: doubt } = amount(price.value);
-    const wrong = Boolean(doubt) || micros < notice.bid_low_micros || micros > notice.bid_high_micros;
-    const range = `Give a price from ${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}.`;
-    fault("price-fault", wrong ? (doubt ? `${doubt[0].toUpperCase()}${doubt.slice(1)}. ${range}` : range) : "");
-    price.setAttribute("aria-invalid", String(wrong));
-    if (wrong) { price.focus(); return; }
-    try {
-      await visit.bid(round, micros);
-      location.reload();
-    } catch (refusal) {
-      trouble(refusal);
-    }
+    const micros = priceGiven();
+    if (micros !== null) once(form, async () => { await visit.bid(round, micros); location.reload(); });
+  });
+}
+
+/** A bid that stands: it can be changed where it was made, and withdrawn from anywhere. */
+async function waiting(visit) {
+  const [change, withdraw] = [document.getElementById("bid-form"), document.getElementById("withdraw-form")];
+  const earlier = await visit.device.bidFor(round);
+  document.getElementById("elsewhere").hidden = Boolean(earlier);
+  document.getElementById("change").hidden = !earlier;
+  priceForm(change, earlier?.bid_micros ?? null, (price) => (price ? `Change it to ${price}` : "Change it"));
+  [change, withdraw].forEach(ready);
+  change.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const micros = priceGiven();
+    if (micros !== null) once(change, async () => { await visit.changeBid(round, micros); location.reload(); });
+  });
+  withdraw.addEventListener("submit", (event) => {
+    event.preventDefault();
+    once(withdraw, async () => { await visit.withdrawBid(round); location.reload(); });
   });
 }
 
@@ -114,6 +125,8 @@ async function reviewed(visit) {
   }
 }
 
+const short = (nanos) => (nanos / 1e9).toFixed(2);
+
 function present(review) {
   const { offer, overall, spending } = review;
   const chance = (100 * offer.q_numerator) / 2 ** 32;
@@ -122,12 +135,14 @@ function present(review) {
   show("epsilon", review.epsilon.toFixed(4));
   show("least", money(review.leastPaymentMicros));
   show("spent", epsilonText(spending.spentNanos));
-  show("after", epsilonText(spending.spentNanos + review.epsilonNanos));
-  show("cap", epsilonText(spending.capNanos));
-  show("overall", `${epsilonText(overall.spentNanos)} of ${epsilonText(overall.capNanos)}`);
-  show("meaning", `Your report is your true answer with chance ${chance.toFixed(1)} %, otherwise a random one. Someone who found `
-    + `two answers equally likely can be at most ${(100 * sureness(review.epsilon)).toFixed(1)} % sure between them afterwards.`);
-  show("lot", `You were drawn: your chance was ${chanceInWords(offer.chance_numerator)}`);
+  show("after", short(spending.spentNanos + review.epsilonNanos));
+  show("cap", short(spending.capNanos));
+  show("overall", `${short(overall.spentNanos + review.epsilonNanos)} of ${short(overall.capNanos)}`);
+  show("meaning", `Someone who guessed 50:50 before could be at most ${oddsInWords(review.epsilon)} sure after. Your report is your true answer `
+    + `with chance ${chance.toFixed(0)} in 100, otherwise a random one.`);
+  show("limit-means", `${short(spending.capNanos)} used up on one fact would let someone who guessed 50:50 become at most `
+    + `${oddsInWords(spending.capNanos / 1e9)} sure of it. Nothing is drawn beyond your caps.`);
+  show("lot", offer.chance_numerator < 2 ** 32 ? `Your chance was ${chanceInWords(offer.chance_numerator)}.` : "");
   check("lots", true);
   check("epsilon", true);
   check("price", true);
@@ -153,6 +168,13 @@ const agreed = () => [...page.querySelectorAll("[data-agree]:checked")].map((box
 async function reporting(visit) {
   const form = document.getElementById("report-form");
   groupChoices();
+  if (!(await visit.device.bidFor(round))) {
+    document.getElementById("elsewhere").hidden = false;
+    form.hidden = true;
+    show("payment", owed(Number(form.dataset.payment)));
+    document.getElementById("checks").closest("section").querySelectorAll("[data-mine]").forEach((part) => { part.hidden = true; });
+    return;
+  }
   const earlier = await visit.device.reportFor(round);
   if (earlier) {
     say("The report was drawn before and is sent again.");
@@ -170,18 +192,17 @@ async function reporting(visit) {
     const code = answerCode();
     fault("answer-fault", code === null ? "Choose an answer that the question allows." : "");
     if (code === null) { document.getElementById("answer").focus(); return; }
-    try {
+    await once(form, async () => {
       const stored = await visit.draw(review, code, agreed());
       forgetAnswer();
       await send(visit, stored);
-    } catch (refusal) {
-      trouble(refusal);
-    }
+    });
   });
 }
 
 /** She was not drawn: this browser checks that it was the lot, and keeps the proof. */
 async function notDrawn(visit) {
+  if (!(await visit.device.bidFor(round))) return; // named on another device, which has what is needed to check
   const { offer } = await visit.review(round);
   if (offer.lots) show("lot-checked", "Checked by this browser: your bid was counted, your draw follows from what was fixed before anyone could bid, and it was not below your chance. The proof is kept here.");
 }
@@ -200,26 +221,27 @@ async function missed(visit) {
   if (made) show("missed", `Your report was drawn here (epsilon ${epsilonText(made.epsilon_nanos)} is charged for life) but the market does not have it in time: ${facts(made)}. You were not paid.`);
 }
 
-/** Reload when there is something new to see. */
+/** Reload when there is something new to see; false when there is nothing more to wait for. */
 async function watch() {
   try {
-    const answer = await fetch(new URL(`../owner/rounds/${round}/stage`, import.meta.url), { redirect: "manual" });
-    if (answer.type === "opaqueredirect") { location.reload(); return; } // signed out: show the door
-    if (answer.ok && (await answer.json()).stage !== stage) { location.reload(); return; }
+    const answer = await fetch(page.dataset.look, { redirect: "manual" });
+    const signedOut = answer.type === "opaqueredirect"; // show the door
+    if (signedOut || (answer.ok && (await answer.json()).stage !== stage)) { location.reload(); return false; }
   } catch {
     // Out of reach: look again later.
   }
-  setTimeout(watch, EVERY_MS);
+  return true;
 }
 
 try {
   const visit = await visiting();
   if (stage === "bid") await bidding(visit);
+  if (stage === "waiting") await waiting(visit);
   if (stage === "offer") await reporting(visit);
   if (stage === "nothing") await notDrawn(visit);
   if (stage === "missed" || stage === "over") await missed(visit);
   if (stage === "reported" || stage === "done") await reported(visit);
-  if (stage === "waiting" || stage === "reported") setTimeout(watch, EVERY_MS);
+  if (stage === "waiting" || stage === "reported") follow(page.dataset.events, watch);
 } catch (refusal) {
   trouble(refusal);
 }

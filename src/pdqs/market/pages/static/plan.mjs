@@ -18,7 +18,7 @@ async function refresh() {
   asking = new AbortController();
   preview.setAttribute("aria-busy", "true");
   const fields = new URLSearchParams(new FormData(form));
-  for (const secret of ["csrf_token", "key", "text", "attribute"]) fields.delete(secret);
+  for (const secret of ["csrf_token", "key", "text", "attribute", "purpose", "use"]) fields.delete(secret);
   try {
     const answer = await fetch(new URL(`../consumer/plan/preview?${fields}`, import.meta.url), { signal: asking.signal, redirect: "error" });
     if (answer.ok) preview.innerHTML = await answer.text();
@@ -30,7 +30,7 @@ async function refresh() {
 
 form.addEventListener("input", (event) => {
   fitFields();
-  if (["text", "attribute"].includes(event.target.name)) return;
+  if (["text", "attribute", "purpose", "use"].includes(event.target.name)) return;
   clearTimeout(timer);
   timer = setTimeout(refresh, WAIT_MS);
 });

@@ -1,0 +1,50 @@
+// The price an owner names: a number and a slider that say the same, what it means, and what the forecast says of it.
+
+import { amount, money, owed } from "./market.mjs";
+
+const at = (id) => document.getElementById(id);
+
+/** Mark the row of the forecast that is nearest to a price. */
+function mark(micros) {
+  const rows = [...document.querySelectorAll("#outlook tr[data-price]")];
+  const far = (row) => Math.abs(Number(row.dataset.price) - micros);
+  const nearest = rows.reduce((best, row) => (best && far(best) <= far(row) ? best : row), null);
+  for (const row of rows) row.classList.toggle("here", micros !== null && row === nearest);
+}
+
+/** Let number and slider follow each other; `label` is what the button says of an amount. */
+export function priceForm(form, startMicros, label) {
+  const [price, slider] = [at("price"), at("price-slider")];
+  const most = Number(price.dataset.epsilon);
+  const explain = () => {
+    const { micros, fault } = amount(price.value);
+    at("price-means").textContent = fault ? "" : `You would be paid at least ${owed(Math.ceil(micros * most))} if you are asked for the most; you may be paid more, never less.`;
+    form.querySelector("[data-ready]").textContent = label(fault ? "" : money(micros));
+    if (!fault) slider.value = String(micros);
+    mark(fault ? null : micros);
+  };
+  slider.value = String(startMicros ?? (Number(slider.min) + Number(slider.max)) / 2);
+  if (startMicros !== null) price.value = money(startMicros);
+  slider.addEventListener("input", () => {
+    const span = Number(slider.max) - Number(slider.min);
+    const step = 10 ** Math.max(Math.floor(Math.log10(span)) - 2, 0);
+    price.value = money(Math.min(Math.max(Math.round(Number(slider.value) / step) * step, Number(slider.min)), Number(slider.max)));
+    explain();
+  });
+  price.addEventListener("input", explain);
+  explain();
+}
+
+/** The price as it stands in the form, in micro-units; null, with the reason beside the field, where it is none. */
+export function priceGiven() {
+  const price = at("price");
+  const [low, high] = [Number(price.dataset.low), Number(price.dataset.high)];
+  const { micros, fault } = amount(price.value);
+  const range = `Give a price from ${money(low)} to ${money(high)}.`;
+  const wrong = fault ? `${fault[0].toUpperCase()}${fault.slice(1)}. ${range}` : micros < low || micros > high ? range : "";
+  at("price-fault").textContent = wrong;
+  at("price-fault").hidden = !wrong;
+  price.setAttribute("aria-invalid", String(Boolean(wrong)));
+  if (wrong) price.focus();
+  return wrong ? null : micros;
+}

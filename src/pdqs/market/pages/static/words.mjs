@@ -1,0 +1,30 @@
+// What went wrong, said to a person: what happened, that nothing is lost, and what to do. The market's own text is for
+// programs; what the device itself refuses is written for people and shown as it is.
+
+const SAID = {
+  "bids-closed": "Bids closed before this arrived, so nothing was changed. Reload the page to see where the round stands.",
+  "bid-stands": "You have another price in this round, perhaps from another tab or device. Reload the page to see it.",
+  "bid-out-of-range": "That price is outside this round's range. Nothing was sent; give another.",
+  "no-bid": "There is no price of yours in this round any more. Reload the page to see where it stands.",
+  "other-terms": "This page is older than the round's terms. Nothing was sent; reload the page.",
+  "no-offer": "There is no offer to you in this round. Reload the page to see where it stands.",
+  "reports-closed": "Reports closed before yours arrived. You are not paid for it, and it is not drawn again.",
+  "report-stands": "The market has a report of yours in this round already, and it stands.",
+  "no-round": "This round cannot be found. Go back to your rounds and choose it there.",
+  "no-session": "You were signed out. Reload the page and sign in again; nothing is lost.",
+  "bad-csrf-token": "You signed in anew in another tab. Reload this page and try again; nothing was sent.",
+  "wrong-role": "You are signed in as someone who is not an owner. Sign in as the owner to take part.",
+  "too-many-requests": "That was too often in too short a time. Wait a minute and try again; nothing is lost.",
+  "unavailable": "The market cannot take anything just now. Nothing was changed; try again in a moment.",
+};
+const OFFLINE = "The market cannot be reached. Look whether you are online, then try again; what is kept here is safe.";
+
+/** A fault as a sentence that helps. */
+export function inWords(fault) {
+  if (fault.type in SAID) return SAID[fault.type];
+  if (fault.name === "MarketRefusal") {
+    return fault.status >= 500 ? SAID.unavailable : "The market did not take this, and nothing was changed. Reload the page and try again.";
+  }
+  if (fault instanceof TypeError) return OFFLINE; // how fetch says that nobody answered
+  return fault.message;
+}
