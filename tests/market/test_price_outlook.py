@@ -1,4 +1,4 @@
-"""What an owner is told before she names a price: past payments where there are any, and a forecast that is named one."""
+"""What an owner is told before she names a price: past payments, where there are any, and a forecast."""
 
 from __future__ import annotations
 

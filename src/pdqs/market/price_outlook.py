@@ -1,7 +1,7 @@
 """What an owner can know before she names a price: what past rounds paid, and a forecast for each price of this one.
 
-The forecast clears a made-up market with this round's own terms: as many owners as could bid, their prices spread evenly
-over the range. It is shown as what it is: others may ask for more or less, or stay away.
+The forecast clears a made-up market with this round's own terms: as many owners as could bid, their prices spread
+evenly over the range. It is shown as what it is: others may ask for more or less, or stay away.
 """
 
 from __future__ import annotations
@@ -62,10 +62,15 @@ def price_outlook(market: Market, round_id: str) -> PriceOutlook:
     """The forecast for a round that owners can see."""
     with market.store.read() as connection:
         row = connection.execute(select(rounds).where(rounds.c.round_id == round_id)).one()
-        able = select(func.count()).where(users.c.role == "owner", users.c.disabled_at_ms.is_(None))
-        owners = int(connection.scalar(able) or 0)
-    owners = max(owners, plan_of(row).minimum_owners)
+    owners = max(owners_able(market), plan_of(row).minimum_owners)
     return PriceOutlook(owners=owners, points=_points(row.plan, owners))
+
+
+def owners_able(market: Market) -> int:
+    """How many owners could bid."""
+    able = select(func.count()).where(users.c.role == "owner", users.c.disabled_at_ms.is_(None))
+    with market.store.read() as connection:
+        return int(connection.scalar(able) or 0)
 
 
 @lru_cache(maxsize=64)

@@ -16,23 +16,21 @@ from sqlalchemy import Connection, and_, func, not_, select, update
 from pdqs.market import access, escrow
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market, Stuck
+from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
-from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.lots import NONCE_SECONDS, draws_of, named_bids, new_secrets, promised_of, root_over, root_over_reports
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
-from pdqs.market.retention import with_retention
 from pdqs.market.round_terms import Line, frozen, numerators_of, outcome_of, receipt_key_of, terms_of
 from pdqs.market.store.schema import bids, offers, reports, rounds
-from pdqs.market.store.sql import Found, insert_many, insert_new
+from pdqs.market.store.sql import Found, insert_many
 from pdqs.market.times import too_early
 from pdqs.market.transfers import deposit, pay_out
-from pdqs.market.views import plan_of, round_message, summary_of, visible_round
-from pdqs.model.errors import InvariantError, PdqsError, ensure
-from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.market.views import plan_of, round_message, visible_round
+from pdqs.model.errors import InvariantError, ensure
 from pdqs.planning.forecasts import forecast_half_width
 from pdqs.privacy.loss import Q_UNITS
-from pdqs.protocol.market_messages import NonceReveal, Round, RoundPlan, User
+from pdqs.protocol.market_messages import NonceReveal, Round, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 from pdqs.rounds.commitments import commitment_to
 from pdqs.verifying.figures import Cleared, cleared
@@ -57,31 +55,6 @@ __all__ = [
 
 THE_CLOCK = User(user_id=f"u_{'0' * 24}", role="operator", name="the clock", created_at_ms=0)
 """Who clears and settles when a deadline passes."""
-
-
-def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round:
-    """Keep a plan, checked. Nothing is promised yet and no money moves."""
-    access.require(actor, "consumer")
-    least = market.settings.least_budget
-    if plan.budget_micros < least * MICROS_PER_UNIT:
-        raise UnprocessableError(ProblemType.BAD_TERMS, f"the budget of a round is at least {least:g} here")
-    plan = with_retention(market.settings, plan)
-    try:
-        terms_of(plan)
-    except PdqsError as fault:
-        raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
-    row = {
-        "round_id": derived_id("r", actor, key),
-        "consumer_id": actor.user_id,
-        "state": "draft",
-        "plan": plan.model_dump_json(),
-        "summary": summary_of(plan).model_dump_json(),
-        "created_at_ms": market.clock(),
-    }
-    with market.store.write() as connection:
-        insert_new(connection, rounds, row)
-        refuse_other_body(visible_round(connection, actor, str(row["round_id"])).plan == row["plan"])
-        return round_message(connection, str(row["round_id"]))
 
 
 def open_round(market: Market, actor: User, round_id: str) -> Round:

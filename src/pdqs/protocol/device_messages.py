@@ -119,8 +119,8 @@ class RoundNotice(Message):
     hashes the text as it stands. The document's keys: ``round``, ``attribute``, ``bids_close_at_ms``,
     ``report_seconds``, ``minimum_owners``, ``receipt_key`` (the public Ed25519 key of the market's receipts, in
     hexadecimal), ``seed_hash``, ``nonce_hash``, ``nonce_by`` and ``nonce_seconds`` (what the draws are committed to,
-    who holds the nonce and how long it may take to be told), ``asked_by``, ``purpose`` and ``use`` (who asks, why and what
-    for, where it is said), and ``terms`` (the core's canonical terms).
+    who holds the nonce and how long it may take to be told), ``asked_by``, ``purpose`` and ``use`` (who asks, why and
+    what for, where it is said), and ``terms`` (the core's canonical terms).
     """
 
     round_id: Identifier

@@ -28,7 +28,8 @@ async def _heard(events: AsyncIterator[str], seconds: float) -> list[str]:
 
     async def listen() -> None:
         async for event in events:
-            found.append(event.strip())
+            heard = event.strip()
+            found.append(heard)
 
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(listen(), seconds)

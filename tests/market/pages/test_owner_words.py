@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdqs.market import reads, round_steps
+from pdqs.market import access, reads, round_steps
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan, User
 from pdqs.protocol.problems import NotFoundError
 
@@ -94,7 +94,8 @@ def test_a_second_device_is_told_what_to_do_and_not_shown_a_fault(site: Site, br
     laptop.press("Bid 0.00")
     laptop.page.get_by_text("Your bid stands").wait_for()
     other = Visitor(browser, site)
-    other.context.add_cookies(laptop.context.cookies())
+    (cookie,) = [found for found in laptop.context.cookies() if found["name"] == access.COOKIE]
+    other.context.add_cookies([{"name": access.COOKIE, "value": str(cookie["value"]), "url": site.address}])
     other.go(f"/owner/rounds/{round_id}")
     other.page.get_by_text("on another device or in another browser").wait_for()
     other.shoot("owner-second-device")

@@ -1,7 +1,7 @@
 """Which rounds have changed, for pages that wait: one look a second for all who follow, however many they are.
 
-A page is told that something changed, never what: it then asks for what it may see. Streams are server-sent events. They
-end by themselves after a while and browsers come back, so that nobody follows beyond the end of her session for long.
+A page is told that something changed, never what: it then asks for what it may see. Streams are server-sent events.
+They end by themselves after a while and browsers come back, so that nobody follows for long after her session ended.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import final
 
 from fastapi.concurrency import run_in_threadpool
@@ -23,7 +24,7 @@ from pdqs.protocol.problems import ProblemType, TooManyRequestsError
 EVERY_SECONDS = 1.0
 LIFE_SECONDS = 45.0
 MOST, MOST_EACH = 300, 8
-"""So many may follow at once, and so many pages of one person; the others are sent away and ask now and then instead."""
+"""So many may follow at once, and so many pages of one person; the others ask now and then instead."""
 _REST = 9.0  # after a look that took long, so many times as long without one
 
 Marks = dict[str, tuple[str, str]]
@@ -78,10 +79,8 @@ class Changes:
         """Look once for all, as long as anyone follows."""
         while self._followed:
             began = time.monotonic()
-            try:
+            with suppress(DBAPIError):  # out of reach: whoever follows hears when there is something to hear
                 self._marks = await run_in_threadpool(marks_of, self._market, list(self._followed))
-            except DBAPIError:
-                pass  # out of reach: whoever follows hears of it when there is something to hear
             await asyncio.sleep(max(self._every, _REST * (time.monotonic() - began)))
         self._marks = {}
 

@@ -59,8 +59,10 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Svg:
     return _chart("precision", height, "Precision against budget", text, body)
 
 
-def interval(value: float, low: float, high: float, least: float, most: float) -> Svg:
-    """A figure and its interval on the scale of what is possible."""
+def interval(
+    value: float, low: float, high: float, least: float, most: float, wide: Sequence[float] | None = None
+) -> Svg:
+    """A figure and its interval on the scale of what is possible; ``wide`` is the one that allows for cheats."""
     left, right, line, height = 14.0, _WIDTH - 14, 34.0, 72.0
     room = 0.1 * (most - least)
     inner = [tick for tick in _linear_ticks(least, most, about=4) if least + room < tick < most - room]
@@ -69,8 +71,11 @@ def interval(value: float, low: float, high: float, least: float, most: float) -
         return left + (right - left) * (x - least) / ((most - least) or 1.0)
 
     band = max(across(high) - across(low), 3.0)
+    outer = [max(wide[0], least), min(wide[1], most)] if wide else [low, high]
+    reach = max(across(outer[1]) - across(outer[0]), 3.0)
     body = [
         element("rect", class_="track", x=left, y=line - 4, width=right - left, height=8, rx=4),
+        element("rect", class_="outer", x=across(outer[0]), y=line - 14, width=reach, height=28, rx=6),
         element("rect", class_="band", x=across(low), y=line - 10, width=band, height=20, rx=6),
         element("circle", class_="dot", cx=across(value), cy=line, r=7),
         _label(left, height - 8, _tick_text(least), "start"),
@@ -81,20 +86,36 @@ def interval(value: float, low: float, high: float, least: float, most: float) -
         f"{in_digits(value, 4)}, with an interval from {in_digits(low, 4)} to {in_digits(high, 4)},"
         f" on a scale from {in_digits(least, 4)} to {in_digits(most, 4)}."
     )
+    if wide:
+        text += f" If some cheat, from {in_digits(wide[0], 4)} to {in_digits(wide[1], 4)}: the paler band."
     return _chart("interval", height, "The answer and its interval", text, body)
 
 
-def bars(labels: Sequence[str], values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Svg:
-    """One bar for each value of the domain, with its interval."""
-    most = max([high for _, high in intervals] + [1e-9])
+def bars(
+    labels: Sequence[str],
+    values: Sequence[float],
+    intervals: Sequence[Sequence[float]],
+    wide: Sequence[Sequence[float]] = (),
+) -> Svg:
+    """One bar for each value of the domain, with its interval, and a paler one that allows for cheats."""
+    wide = wide or intervals
+    most = max([high for _, high in [*intervals, *wide]] + [1e-9])
     row, left, right = 30.0, 110.0, _WIDTH - 52
     scale = (right - left) / most
     body = []
-    for place, (label, value, (low, high)) in enumerate(zip(labels, values, intervals, strict=True)):
+    for place, (label, value, (low, high), outer) in enumerate(zip(labels, values, intervals, wide, strict=True)):
         middle = row * place + row / 2 + 4
         body += [
             _label(left - 8, middle + 4, label if len(label) <= 15 else label[:14] + "…", "end"),
             element("rect", class_="bar soft", x=left, y=middle - 7, width=max(value * scale, 1.0), height=14, rx=3),
+            element(
+                "line",
+                class_="whisker pale",
+                x1=left + outer[0] * scale,
+                y1=middle,
+                x2=left + outer[1] * scale,
+                y2=middle,
+            ),
             element("line", class_="whisker", x1=left + low * scale, y1=middle, x2=left + high * scale, y2=middle),
             _label(_WIDTH - 4, middle + 4, f"{value:,.0f}", "end"),
         ]
@@ -120,6 +141,27 @@ def sureness(epsilon: float) -> Svg:
     ]
     text = f"Someone who guessed 50:50 before could be at most {odds_in_words(epsilon)} sure after."
     return _chart("sureness", height, "How sure anyone could become of your answer", text, body)
+
+
+def over_time(moments: Sequence[float], values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Svg:
+    """Answers to one question, round by round in the order they ended, each with its interval."""
+    left, right, top, bottom, height = 48.0, _WIDTH - 14, 16.0, 176.0, 200.0
+    ticks = _linear_ticks(min(low for low, _ in intervals), max(high for _, high in intervals) + 1e-9)
+    span, first = (max(moments) - min(moments)) or 1.0, min(moments)
+
+    def down(value: float) -> float:
+        return bottom - (bottom - top) * (value - ticks[0]) / (ticks[-1] - ticks[0])
+
+    places = [left + 14 + (right - left - 28) * (moment - first) / span for moment in moments]
+    line = " ".join(f"{x:.1f},{down(value):.1f}" for x, value in zip(places, values, strict=True))
+    body = [*_y_axis(ticks, down, left, right), element("polyline", class_="line", points=line)]
+    for x, value, (low, high) in zip(places, values, intervals, strict=True):
+        body += [
+            element("line", class_="whisker", x1=x, y1=down(low), x2=x, y2=down(high)),
+            element("circle", class_="dot", cx=x, cy=down(value), r=5),
+        ]
+    text = "; ".join(f"{in_digits(value, 4)}" for value in values)
+    return _chart("over-time", height, "The answers, oldest first", text, body)
 
 
 def split(paid: int, held: int, budget: int) -> Svg:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from functools import lru_cache
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from pdqs.market import forecasting, reads, round_steps
+from pdqs.market import drafts, forecasting, reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
+from pdqs.market.pages.question_templates import TEMPLATES
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, key_of, market_of
+from pdqs.market.price_outlook import owners_able
 from pdqs.model.names import QueryKind
+from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
-from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
+from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType
 from pdqs.tables.spreadsheet import harmless
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute)
@@ -41,11 +45,51 @@ def home(request: Request, session: ConsumerSession, after: After = None) -> Res
 
 
 @router.get("/plan")
-def plan(request: Request, session: ConsumerSession) -> Response:
-    """The form, with a picture of what the plan buys."""
-    asked = bool(request.query_params)
-    form = plan_form.read(request.query_params, market_of(request).settings.money)
-    return _plan_page(request, session.user, form, faults=form.faults if asked else {})
+def plan(request: Request, session: ConsumerSession, like: Identifier | None = None) -> Response:
+    """The form, with a picture of what the plan buys; filled in as the round that it is to be ``like``, if any."""
+    given: Mapping[str, object] = request.query_params
+    if like is not None:
+        given = _fields_like(request, session.user, like)
+    form = plan_form.read(given, market_of(request).settings.money)
+    return _plan_page(request, session.user, form, faults=form.faults if given else {})
+
+
+def _fields_like(request: Request, user: User, round_id: str) -> dict[str, str]:
+    market = market_of(request)
+    return plan_form.fields_of(reads.round_by_id(market, user, round_id).plan, market.settings.money)
+
+
+@router.get("/rounds/{round_id}/edit")
+def edit(request: Request, round_id: RoundId, session: ConsumerSession) -> Response:
+    """The form of a draft, to change it."""
+    given = request.query_params or _fields_like(request, session.user, round_id)
+    form = plan_form.read(given, market_of(request).settings.money)
+    return _plan_page(request, session.user, form, faults=form.faults, editing=round_id)
+
+
+@router.post("/rounds/{round_id}/edit")
+def change(request: Request, round_id: RoundId, session: ConsumerSession, form: Form) -> Response:
+    """Keep a draft as it was changed; what stands against it is said beside the form, and what was typed stays."""
+    filled = plan_form.read(form, market_of(request).settings.money)
+    faults = {**filled.faults, **plan_form.missing(filled)}
+    if not faults and filled.plan is not None:
+        try:
+            drafts.change_draft(market_of(request), session.user, round_id, filled.plan)
+            return RedirectResponse(f"/consumer/rounds/{round_id}", status_code=303)
+        except MarketError as refused:
+            if refused.status == 404:
+                raise
+            faults = {"": str(refused)}
+    return _plan_page(request, session.user, filled, faults=faults, status=422, editing=round_id)
+
+
+@router.get("/rounds/{round_id}/forecast")
+def forecast_of(request: Request, round_id: RoundId, session: ConsumerSession) -> Response:
+    """What a draft buys if everyone in this market bids, for the page where she pays."""
+    market = market_of(request)
+    found = reads.round_by_id(market, session.user, round_id)
+    form = PlanForm(fields={}, plan=found.plan, owners=max(owners_able(market), found.plan.minimum_owners))
+    return page(request, "consumer/preview.html", form=form, **_forecast(market, session.user, form))
 
 
 @router.get("/plan/preview")
@@ -62,9 +106,12 @@ def draft(request: Request, session: ConsumerSession, form: Form) -> Response:
     faults = {**filled.faults, **plan_form.missing(filled)}
     if faults or filled.plan is None:
         return _plan_page(request, session.user, filled, faults=faults, status=422)
-    key = key_of(form)
-    made = round_steps.draft_round(market_of(request), session.user, filled.plan, key)
-    return RedirectResponse(f"/consumer/rounds/{made.round_id}", status_code=303)
+    market, key = market_of(request), key_of(form)
+    try:
+        drafts.draft_round(market, session.user, filled.plan, key)
+    except ConflictError:  # she went back to this very form and changed it: so is the draft
+        drafts.change_draft(market, session.user, drafts.draft_id(session.user, key), filled.plan)
+    return RedirectResponse(f"/consumer/rounds/{drafts.draft_id(session.user, key)}", status_code=303)
 
 
 @router.get("/rounds/{round_id}")
@@ -105,11 +152,14 @@ def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSe
     return Response(text, media_type=media, headers=headers)
 
 
-def _plan_page(request: Request, user: User, form: PlanForm, *, faults: dict[str, str], status: int = 200) -> Response:
+def _plan_page(
+    request: Request, user: User, form: PlanForm, *, faults: dict[str, str], status: int = 200, editing: str = ""
+) -> Response:
+    """The form; ``editing`` is the draft that it will change."""
     market = market_of(request)
     balance = reads.me(market, user).balance_micros
     values = {"form": form, "faults": faults, "balance_micros": balance, **_forecast(market, user, form)}
-    return page(request, "consumer/plan.html", status=status, **values)
+    return page(request, "consumer/plan.html", status=status, editing=editing, templates=TEMPLATES, **values)
 
 
 def _forecast(market: Market, user: User, form: PlanForm) -> Filled:

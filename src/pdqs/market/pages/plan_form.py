@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import final
 
 from pydantic import ValidationError
 
 from pdqs.market.round_terms import terms_of
 from pdqs.model.errors import InputError, PdqsError
-from pdqs.model.money import PLAIN, Currency
+from pdqs.model.money import MICROS_PER_UNIT, PLAIN, Currency
 from pdqs.model.names import EstimatorName, QueryKind, RuleName
 from pdqs.model.spelling import plain_decimal
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, RoundPlan
@@ -93,6 +94,42 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
     except PdqsError as fault:
         return PlanForm(fields=fields, plan=None, owners=owners, faults={"": str(fault)})
     return PlanForm(fields=fields, plan=plan, owners=owners)
+
+
+def fields_of(plan: RoundPlan, currency: Currency = PLAIN) -> dict[str, str]:
+    """The form that a plan was read from, or could have been: to change a draft, or to ask the same again."""
+    domain = plan.query.domain
+    methods = {choice: method for method, choice in METHODS.items()}
+
+    def decimal(value: float) -> str:
+        return f"{Decimal(f'{value:.12g}'):f}".replace(".", currency.mark)
+
+    times = {}
+    for name, seconds in (("bid", plan.bid_seconds), ("report", plan.report_seconds)):
+        unit = next(unit for unit in ("days", "hours", "minutes") if seconds % SECONDS[unit] == 0 or unit == "minutes")
+        times |= {f"{name}_time": decimal(seconds / SECONDS[unit]), f"{name}_unit": unit}
+    grid = {
+        "start": decimal(domain.start),
+        "stop": decimal(domain.start + domain.step * (domain.size - 1)),
+        "step": decimal(domain.step),
+    }
+    return {
+        "kind": plan.query.kind,
+        "text": plan.query.text,
+        "attribute": plan.attribute,
+        "purpose": plan.purpose,
+        "use": plan.use,
+        "labels": "\n".join(domain.labels),
+        "p": decimal(plan.query.p),
+        "budget": decimal(plan.budget_micros / MICROS_PER_UNIT),
+        "bid_low": decimal(plan.bid_low_micros / MICROS_PER_UNIT),
+        "bid_high": decimal(plan.bid_high_micros / MICROS_PER_UNIT),
+        "epsilon_max": decimal(plan.epsilon_max),
+        "minimum_owners": str(plan.minimum_owners),
+        "method": methods.get((plan.rule, plan.estimator), "right"),
+        **times,
+        **(grid if domain.kind == "grid" else {}),
+    }
 
 
 def missing(form: PlanForm) -> dict[str, str]:

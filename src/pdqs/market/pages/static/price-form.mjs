@@ -24,7 +24,7 @@ export function priceForm(form, startMicros, label) {
     mark(fault ? null : micros);
   };
   slider.value = String(startMicros ?? (Number(slider.min) + Number(slider.max)) / 2);
-  if (startMicros !== null) price.value = money(startMicros);
+  if (startMicros !== null && !price.value) price.value = money(startMicros); // what she has typed already stays
   slider.addEventListener("input", () => {
     const span = Number(slider.max) - Number(slider.min);
     const step = 10 ** Math.max(Math.floor(Math.log10(span)) - 2, 0);

@@ -1,0 +1,62 @@
+"""One question asked again and again: its answers over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from fastapi import APIRouter, Request, Response
+
+from pdqs.market import reads
+from pdqs.market.context import Market
+from pdqs.market.pages.error_pages import PageRoute
+from pdqs.market.pages.render import page
+from pdqs.market.pages.session import ConsumerSession, market_of
+from pdqs.model.names import QueryKind
+from pdqs.protocol.device_messages import Identifier
+from pdqs.protocol.market_messages import AnswerMessage, RoundPlan, User
+from pdqs.protocol.summaries import RoundSummary
+
+router = APIRouter(prefix="/consumer", route_class=PageRoute)
+
+_LOOKED_AT, _SHOWN = 200, 24
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A settled round and what it found. A count is a share here: as many do not bid every time."""
+
+    round: RoundSummary
+    answer: AnswerMessage
+    value: float
+    low: float
+    high: float
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return self.low, self.high
+
+
+@router.get("/compare")
+def compare(request: Request, session: ConsumerSession, like: Identifier) -> Response:
+    """The answers of her own settled rounds that asked the same, oldest first."""
+    market = market_of(request)
+    plan = reads.round_by_id(market, session.user, like).plan
+    found = _answers(market, session.user, plan)
+    return page(request, "consumer/compare.html", plan=plan, found=found, like=like)
+
+
+def _answers(market: Market, user: User, plan: RoundPlan) -> list[Answered]:
+    """Those with one figure, of the last rounds on the same fact, of the same kind."""
+    settled = reads.rounds_page(market, user, state="settled", limit=_LOOKED_AT).items
+    alike = [one for one in settled if (one.plan.kind, one.plan.attribute) == (plan.query.kind, plan.attribute)]
+    found = [(one, reads.answer(market, user, one.round_id)) for one in alike[:_SHOWN]]
+    return [_answered(one, answer) for one, answer in reversed(found) if len(answer.values) == 1]
+
+
+def _answered(one: RoundSummary, answer: AnswerMessage) -> Answered:
+    part = 100 / max(answer.owners, 1) if answer.kind == QueryKind.COUNT else 1.0
+    low, high = (part * end for end in answer.interval[0])
+    return Answered(round=one, answer=answer, value=part * answer.values[0], low=low, high=high)

@@ -1,0 +1,106 @@
+"""The consumer's work over plain HTTP: drafts are changed and cloned, answers compared, and files are what is shown."""
+
+from __future__ import annotations
+
+from html import unescape
+
+import httpx
+import pytest
+
+from market.town import Town, found_town, plan
+from pdqs.market import drafts, reads, round_steps
+from pdqs.market.http.app import create_app
+from pdqs.market.http.serving import served
+from pdqs.market.pages import plan_form
+from pdqs.market.settings import Settings
+from pdqs.model.money import Currency
+from pdqs.protocol.device_messages import DomainMessage
+from pdqs.protocol.market_messages import QueryMessage, RoundPlan
+from pdqs.protocol.problems import ConflictError, NotFoundError
+
+from .test_pages import enter, hidden
+
+GRID = DomainMessage(kind="grid", start=-5.0, step=0.5, size=31)
+LABELS = DomainMessage(kind="categories", labels=["tea", "coffee, black", "neither"], size=3)
+PLANS = {
+    "a count": plan(purpose="To know.", use="A talk."),
+    "a mean": plan(query=QueryMessage(kind="mean", text="How cold?", domain=GRID), epsilon_max=1.25),
+    "a quantile": plan(query=QueryMessage(kind="quantile", text="How cold?", domain=GRID, p=0.25), bid_seconds=90),
+    "a histogram": plan(query=QueryMessage(kind="histogram", text="Which?", domain=LABELS), report_seconds=7200),
+    "a sharp one": plan(rule="optimal", estimator="weighted", bid_low_micros=10, bid_high_micros=2_500_000),
+    "to the last digit": plan(budget_micros=20_000_001, bid_high_micros=123_457, minimum_owners=17),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("mark", [".", ","])
+def test_a_plan_put_into_the_form_and_read_again_is_the_same_plan(name: str, mark: str) -> None:
+    currency = Currency(mark="." if mark == "." else ",")
+    found = plan_form.read(plan_form.fields_of(PLANS[name], currency), currency)
+    assert found.faults == {}
+    assert found.plan == PLANS[name]
+
+
+def test_a_draft_is_changed_until_it_is_opened_and_by_nobody_else(town: Town) -> None:
+    found = drafts.draft_round(town.market, town.consumer, plan(), "a-draft-of-mine")
+    changed = drafts.change_draft(town.market, town.consumer, found.round_id, plan(purpose="To know."))
+    assert changed.plan.purpose == "To know."
+    assert reads.rounds_page(town.market, town.consumer).items[0].plan.purpose == "To know."
+    other = town.operator.model_copy(update={"role": "consumer"})
+    with pytest.raises(NotFoundError):
+        drafts.change_draft(town.market, other, found.round_id, plan())
+    round_steps.open_round(town.market, town.consumer, found.round_id)
+    with pytest.raises(ConflictError, match="frozen"):
+        drafts.change_draft(town.market, town.consumer, found.round_id, plan())
+    assert reads.round_by_id(town.market, town.consumer, found.round_id).plan.purpose == "To know."
+
+
+@pytest.fixture
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    return found_town(f"sqlite:///{tmp_path_factory.mktemp('work')}/market.db", money_micros=900_000_000)
+
+
+def settled(town: Town, key: str, wanted: RoundPlan) -> str:
+    found = town.cleared_round(key=key, **wanted.model_dump(exclude={"query"}), query=wanted.query)
+    for place, owner in enumerate(town.asked(found)):
+        town.report(owner, found, place % 2)
+    town.clock.advance(found.plan.report_seconds)
+    return round_steps.settle_round(town.market, town.consumer, found.round_id).round_id
+
+
+def test_pages_of_the_consumers_work(town: Town) -> None:
+    """A template, a draft changed and cloned, the forecast where she pays, two answers side by side."""
+    town.add_owners(24)
+    rounds = [settled(town, f"a-settled-{place}", plan()) for place in range(2)]
+    lone = settled(town, "a-settled-other", plan(attribute="other"))
+    app = create_app(Settings(database_url=town.market.settings.database_url), town.clock.__call__, ticking=False)
+    code = round_steps.renew_code(town.market, town.consumer, town.consumer.user_id).code
+    with served(app) as address, httpx.Client(base_url=address, timeout=60) as browser:
+        enter(browser, code)
+        shown = unescape(browser.get(f"/consumer/compare?like={rounds[0]}").text)
+        assert all(f"/consumer/rounds/{found}" in shown for found in rounds)
+        assert lone not in shown
+        assert "over-time" in shown
+        assert "There is one answer" in browser.get(f"/consumer/compare?like={lone}").text
+        answer = browser.get(f"/consumer/rounds/{rounds[0]}").text
+        for part in ("answer.csv", "answer.json", "data-picture", 'class="outer"', "Plan another like this"):
+            assert part in answer
+
+        start = browser.get("/consumer/plan")
+        assert "Start from a template" in start.text
+        form = {**plan_form.fields_of(plan()), "csrf_token": hidden(start.text, "csrf_token")}
+        form["key"] = hidden(start.text, "key")
+        first = browser.post("/consumer/rounds", data=form).headers["location"]
+        # Back to the form, one word changed, sent again: the same draft, changed.
+        assert browser.post("/consumer/rounds", data={**form, "purpose": "To know."}).headers["location"] == first
+        assert "To know." in browser.get(first).text
+        assert "±" in browser.get(f"{first}/forecast").text
+        edited = browser.post(f"{first}/edit", data={**form, "text": "Another?"})
+        assert (edited.status_code, edited.headers["location"]) == (303, first)
+        assert "Another?" in browser.get(f"/consumer/plan?like={first.rsplit('/', 1)[1]}").text
+        browser.post(f"{first}/open", data=form)
+        late = browser.post(f"{first}/edit", data={**form, "text": "Too late, but typed with care?"})
+        assert late.status_code == 422
+        assert "its terms are frozen" in late.text
+        assert "Too late, but typed with care?" in late.text, "what was typed is not lost"
+    town.market.store.close()
