@@ -6,7 +6,7 @@ import json
 
 from market.town import Town
 from pdqs.market import reads, round_steps
-from pdqs.market.price_outlook import PRICES, past_payments, price_outlook
+from pdqs.market.price_outlook import PRICES, forecast_by_price, past_payments
 
 
 def test_who_asks_why_and_what_for_is_frozen_with_the_terms(town: Town) -> None:
@@ -29,7 +29,7 @@ def test_a_round_that_says_why_it_asks_is_cleared_and_settled_as_any(town: Town)
 def test_a_higher_price_is_asked_less_often_and_paid_more_and_never_less_than_itself(town: Town) -> None:
     town.add_owners(40)
     found = town.open_round(budget_micros=10_000_000)
-    outlook = price_outlook(town.market, found.round_id)
+    outlook = forecast_by_price(town.market, found.round_id)
     assert outlook.owners == 40
     assert len(outlook.points) == PRICES
     chances = [point.chance for point in outlook.points]
@@ -43,7 +43,7 @@ def test_a_higher_price_is_asked_less_often_and_paid_more_and_never_less_than_it
 def test_under_a_rule_without_a_lot_the_dear_are_not_asked(town: Town) -> None:
     town.add_owners(40)
     found = town.open_round(budget_micros=2_000_000, rule="optimal", estimator="weighted")
-    points = price_outlook(town.market, found.round_id).points
+    points = forecast_by_price(town.market, found.round_id).points
     assert points[0].chance == 1
     assert points[-1].chance == 0
     assert points[-1].payment_micros is None

@@ -58,7 +58,7 @@ class PastPayments:
     most_micros: int
 
 
-def price_outlook(market: Market, round_id: str) -> PriceOutlook:
+def forecast_by_price(market: Market, round_id: str) -> PriceOutlook:
     """The forecast for a round that owners can see."""
     with market.store.read() as connection:
         row = connection.execute(select(rounds).where(rounds.c.round_id == round_id)).one()

@@ -13,7 +13,8 @@ from pdqs.market import reads, round_steps
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.market_messages import QueryMessage, Round, RoundPlan, User
 
-from .site import Site, Visitor
+from .axe import violations
+from .site import ARTIFACTS, Site, Visitor
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -70,7 +71,20 @@ def test_the_answer_appears_with_its_interval(answered: Visitor) -> None:
     assert re.search(r"Between [\d.]+ and [\d.]+: an interval like this holds", text)
     assert re.search(r"Between [\d.]+ and [\d.]+ if 5 in 100 owners sent noise", text)
     assert "What no answer of this market can rule out" in text
-    assert "a nonce that the market drew for you" in text
+    assert "a nonce that the market drew for you" not in text
+    answered.page.get_by_text("Details for checking").click()
+    assert "a nonce that the market drew for you" in answered.page.locator("main").inner_text()
+    assert violations(answered.page) == []
+    assert not answered.complaints
+
+
+def test_the_picture_can_be_downloaded_with_both_intervals_and_its_question(answered: Visitor) -> None:
+    assert answered.page.locator(".answer svg .outer").count() == 1
+    with answered.page.expect_download() as started:
+        answered.page.get_by_role("button", name="Download PNG").click()
+    picture = started.value.path().read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    ARTIFACTS.joinpath("market-answer-picture.png").write_bytes(picture)
     assert not answered.complaints
 
 

@@ -64,9 +64,11 @@ def test_the_markets_page_says_whose_code_runs_where_she_decides(site: Site, bro
     visitor = Visitor(browser, site)
     visitor.enter(code)
     visitor.go(f"/owner/rounds/{round_id}")
-    said = visitor.page.locator("#bid-form [data-whose]").inner_text()
-    assert "served by this market" in said
-    assert manifest_hash() in said
+    said = visitor.page.locator("#bid-form [data-whose]")
+    assert "served by this market" in said.inner_text()
+    assert manifest_hash() not in said.inner_text(), "no hash unless she opens the details"
+    visitor.page.get_by_text("Which code is served now").click()
+    assert manifest_hash() in said.inner_text()
     visitor.page.get_by_role("link", name="how to").click()
     assert "pdqs owner page" in visitor.page.locator("main").inner_text()
     visitor.context.close()

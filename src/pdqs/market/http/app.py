@@ -29,7 +29,7 @@ from pdqs.market.http.mounting import Mounted
 from pdqs.market.http.observe import Metrics, Observer, log, where
 from pdqs.market.http.origins import DeviceOrigins
 from pdqs.market.http.readiness import Readiness, WhenReady
-from pdqs.market.http.refusals import problem_response, unavailable
+from pdqs.market.http.refusals import is_a_person, no_such_page, problem_response, unavailable
 from pdqs.market.settings import Settings
 from pdqs.market.store.database import open_store, threads_for
 from pdqs.market.store.schema import rounds
@@ -103,7 +103,9 @@ def _add_faults(app: FastAPI) -> None:
         return unavailable(request, "the market is busy, and nothing was changed: ask again in a moment")
 
     @app.exception_handler(HTTPException)
-    async def framework_fault(_request: Request, fault: HTTPException) -> Response:
+    async def framework_fault(request: Request, fault: HTTPException) -> Response:
+        if fault.status_code in (404, 405) and is_a_person(request):
+            return no_such_page(request)
         phrase = HTTPStatus(fault.status_code).phrase
         answer = problem_response(
             fault.status_code, ProblemType.of_status(fault.status_code), phrase, str(fault.detail)

@@ -16,9 +16,20 @@ def problem_response(status: int, type_: ProblemType, title: str, detail: str) -
     return Response(body, status_code=status, media_type=PROBLEM_JSON, headers=headers)
 
 
+def is_a_person(request: Request) -> bool:
+    """Whether a browser asks for a page, and not a program for an answer."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/")
+
+
+def no_such_page(request: Request) -> Response:
+    """404 for someone who followed a wrong link."""
+    detail = "there is nothing at this address: the link may be old, or a letter of it missing"
+    return page(request, "error.html", status=404, title="No such page", detail=detail)
+
+
 def unavailable(request: Request, detail: str) -> Response:
     """503: nothing was changed, and it may be asked again in a moment."""
-    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
+    if is_a_person(request):
         answer: Response = page(request, "error.html", status=503, title="Not just now", detail=detail)
     else:
         answer = problem_response(503, ProblemType.UNAVAILABLE, "Service unavailable", detail)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.datastructures import FormData
 
 from pdqs.market import drafts, forecasting, reads, round_steps
 from pdqs.market.context import Market
@@ -22,8 +23,8 @@ from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, key
 from pdqs.market.price_outlook import owners_able
 from pdqs.model.names import QueryKind
 from pdqs.protocol.device_messages import Identifier
-from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, User
-from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType
+from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, RoundPlan, User
+from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 from pdqs.tables.spreadsheet import harmless
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute)
@@ -69,18 +70,34 @@ def edit(request: Request, round_id: RoundId, session: ConsumerSession) -> Respo
 
 @router.post("/rounds/{round_id}/edit")
 def change(request: Request, round_id: RoundId, session: ConsumerSession, form: Form) -> Response:
-    """Keep a draft as it was changed; what stands against it is said beside the form, and what was typed stays."""
-    filled = plan_form.read(form, market_of(request).settings.money)
+    """Keep a draft as it was changed."""
+
+    def keep(market: Market, plan: RoundPlan) -> None:
+        drafts.change_draft(market, session.user, round_id, plan)
+
+    return _kept(request, session.user, form, keep, round_id, editing=round_id)
+
+
+def _kept(
+    request: Request,
+    user: User,
+    form: FormData,
+    keep: Callable[[Market, RoundPlan], None],
+    round_id: str,
+    editing: str = "",
+) -> Response:
+    """Keep a plan and go to its round; what stands against it is said above the form, and what was typed stays."""
+    market = market_of(request)
+    filled = plan_form.read(form, market.settings.money)
     faults = {**filled.faults, **plan_form.missing(filled)}
     if not faults and filled.plan is not None:
         try:
-            drafts.change_draft(market_of(request), session.user, round_id, filled.plan)
-            return RedirectResponse(f"/consumer/rounds/{round_id}", status_code=303)
-        except MarketError as refused:
-            if refused.status == 404:
-                raise
+            keep(market, filled.plan)
+        except (ConflictError, UnprocessableError) as refused:
             faults = {"": str(refused)}
-    return _plan_page(request, session.user, filled, faults=faults, status=422, editing=round_id)
+        else:
+            return RedirectResponse(f"/consumer/rounds/{round_id}", status_code=303)
+    return _plan_page(request, user, filled, faults=faults, status=422, editing=editing)
 
 
 @router.get("/rounds/{round_id}/forecast")
@@ -102,16 +119,16 @@ def preview(request: Request, session: ConsumerSession) -> Response:
 @router.post("/rounds")
 def draft(request: Request, session: ConsumerSession, form: Form) -> Response:
     """Keep a plan as a draft."""
-    filled = plan_form.read(form, market_of(request).settings.money)
-    faults = {**filled.faults, **plan_form.missing(filled)}
-    if faults or filled.plan is None:
-        return _plan_page(request, session.user, filled, faults=faults, status=422)
-    market, key = market_of(request), key_of(form)
-    try:
-        drafts.draft_round(market, session.user, filled.plan, key)
-    except ConflictError:  # she went back to this very form and changed it: so is the draft
-        drafts.change_draft(market, session.user, drafts.draft_id(session.user, key), filled.plan)
-    return RedirectResponse(f"/consumer/rounds/{drafts.draft_id(session.user, key)}", status_code=303)
+    key = key_of(form)
+    round_id = drafts.draft_id(session.user, key)
+
+    def keep(market: Market, plan: RoundPlan) -> None:
+        try:
+            drafts.draft_round(market, session.user, plan, key)
+        except ConflictError:  # she went back to this very form and changed it: so is the draft
+            drafts.change_draft(market, session.user, round_id, plan)
+
+    return _kept(request, session.user, form, keep, round_id)
 
 
 @router.get("/rounds/{round_id}")

@@ -9,6 +9,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
+from starlette.datastructures import URL
 
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import SignInFirst, own_path
@@ -35,6 +36,7 @@ class PageRoute(APIRoute):
 
 
 def _door_before(request: Request) -> str:
-    """The door, which leads on to the page that was asked for; after a form, to the front."""
-    wanted = f"{request.url.path}?{request.url.query}".rstrip("?") if request.method == "GET" else ""
+    """The door, which leads on to the page that was asked for; after a form, to the page that the form was on."""
+    asked = request.url if request.method == "GET" else URL(request.headers.get("referer", ""))
+    wanted = f"{asked.path}?{asked.query}".rstrip("?") if asked.netloc == request.url.netloc else ""
     return f"/enter?next={quote(wanted)}" if own_path(wanted).strip("/") else "/"

@@ -14,7 +14,7 @@ from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, OwnerSession, RoundId, if_any, market_of
-from pdqs.market.price_outlook import past_payments, price_outlook
+from pdqs.market.price_outlook import forecast_by_price, past_payments
 from pdqs.model.names import RuleName
 from pdqs.owner.price import epsilon_of
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
@@ -76,7 +76,7 @@ def _beside(market: Market, standing: Standing) -> Filled:
     offer, bidding = standing.offer, standing.stage in ("bid", "waiting")
     return {
         "past": past_payments(market) if bidding else None,
-        "outlook": price_outlook(market, standing.notice.round_id) if bidding else None,
+        "outlook": forecast_by_price(market, standing.notice.round_id) if bidding else None,
         "offer_epsilon": epsilon_of(offer.q_numerator, offer.question.domain.size) if offer else 0.0,
     }
 

@@ -104,7 +104,7 @@ def fields_of(plan: RoundPlan, currency: Currency = PLAIN) -> dict[str, str]:
     def decimal(value: float) -> str:
         return f"{Decimal(f'{value:.12g}'):f}".replace(".", currency.mark)
 
-    times = {}
+    times: dict[str, str] = {}
     for name, seconds in (("bid", plan.bid_seconds), ("report", plan.report_seconds)):
         unit = next(unit for unit in ("days", "hours", "minutes") if seconds % SECONDS[unit] == 0 or unit == "minutes")
         times |= {f"{name}_time": decimal(seconds / SECONDS[unit]), f"{name}_unit": unit}
