@@ -73,7 +73,7 @@ def test_an_overrun_in_every_round_is_not_cured_by_running_again() -> None:
 
 
 def test_what_an_audit_found_is_the_verdict_on_a_promise() -> None:
-    found = {"gpqm-linear": {"IC": ("BROKEN", "2 owners gain"), "IR": ("kept", "0 paid below their price")}}
+    found = {"gpqm-linear": {"IC": ("BROKEN", "2 gain"), "IR": ("kept", "0 paid below their price")}}
     results = Results(full_plan(), {}, promises=found)
     assert verdict("gpqm-linear-ic", results) == "does not hold"
     assert verdict("gpqm-linear-ir", results) == "holds"
@@ -114,8 +114,9 @@ def test_gpqm_keeps_the_budget_in_part_when_only_payments_made_pass_it() -> None
     paid = made_up_results(by_mechanism(), lambda cell: {"paid": 501.0} if cell.mechanism == "gpqm-linear" else {})
     spent = made_up_results(by_mechanism(), lambda cell: {"spent": 501.0} if cell.mechanism == "gpqm-linear" else {})
     assert verdict("gpqm-budget", made_up_results(by_mechanism())) == "holds"
-    assert verdict("gpqm-budget", paid) == "holds in part"
-    assert verdict("gpqm-budget", spent) == "does not hold"
+    assert verdict("gpqm-budget", paid) == verdict("gpqm-linear-bf", paid) == "holds in part"
+    assert verdict("gpqm-budget", spent) == verdict("gpqm-linear-bf", spent) == "does not hold"
+    assert verdict("gpqm-exp-bf", paid) == "holds"
 
 
 def test_the_printed_epsilon_holds_in_part_when_medians_cost_more() -> None:

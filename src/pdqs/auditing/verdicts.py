@@ -14,6 +14,7 @@ from pdqs.auditing.poisoning import Poisoning
 from pdqs.auditing.privacy import Privacy
 from pdqs.auditing.rationality import Rationality
 from pdqs.auditing.truthfulness import Truthfulness
+from pdqs.present.text import in_digits
 from pdqs.rounds.terms import Terms
 
 MOST_BIDS_SHOWN = 30
@@ -103,9 +104,10 @@ def truthful_promise(found: Truthfulness, claimed: Claims) -> Promise:
         measured = f"{tried}: the best gains {max(found.worst.gain_micros, 0.0):.2f} millionths, all of it rounding"
         short = f"{max(found.worst.gain_micros, 0.0):.1f} micro"
     else:
+        gain = "gains" if found.gainers == 1 else "gain"
         measured = (
-            f"{tried}: {found.gainers:,} owners gain ({own.gainers} of the {own.owners} tried of {own.market}), at most"
-            f" {found.worst.gain_micros / 1e6:.4g} ({found.worst_share:.0%} of the mean payment)"
+            f"{tried}: {found.gainers:,} {gain} ({own.gainers} of the {own.owners} tried of {own.market}), at most"
+            f" {found.worst.gain_micros / 1e6:.4g} ({in_digits(100 * found.worst_share, 2)}% of the mean payment)"
         )
         short = f"{found.gainers} of {found.owners} gain"
     return Promise(
@@ -200,7 +202,7 @@ def describe_names(found: FalseNames) -> str:
         return f"none of {found.owners} owners gains by enrolling {found.names} times"
     return (
         f"an owner at price {found.price:.4g} gains {found.most_micros / 1e6:.4g}"
-        f" ({share:.0%} of the mean payment) by enrolling {found.names} times"
+        f" ({in_digits(100 * share, 2)}% of the mean payment) by enrolling {found.names} times"
     )
 
 

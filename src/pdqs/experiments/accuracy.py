@@ -1,4 +1,4 @@
-"""The paper's claims about accuracy and money, each a function from results to a verdict with its number.
+"""The paper's claims about accuracy, each a function from results to a verdict with its number.
 
 No accuracy is judged without what it cost beside it.
 """
@@ -6,12 +6,11 @@ No accuracy is judged without what it cost beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from pdqs.experiments import populations
-from pdqs.experiments.results import Results, Sample
+from pdqs.experiments.results import Results
 from pdqs.experiments.setups import SHIFTS, SQUASHED
 from pdqs.experiments.verdicts import (
     EARLY,
@@ -190,39 +189,6 @@ def survives_shifts(results: Results, npqm: str) -> Verdict:
     return graded(met / total, f"lower error than FairQuery at {met} of {total} points ({', '.join(parts)})")
 
 
-def overruns_are_rare(results: Results, npqm: str) -> Verdict:
-    """NPQM seldom pays more than the budget."""
-    spent, paid, total = 0, 0, 0
-    for point in points(results):
-        for sample in samples_at(results, point, (npqm,)).values():
-            spent += int((sample["spent"] > sample["budget"]).sum())
-            paid += int((sample["paid"] > sample["budget"]).sum())
-            total += sample.error.size
-    if not total:
-        return NOT_RUN
-    number = (
-        f"expected payments pass the budget in {spent / total:.1%} of {total:,} queries,"
-        f" payments made in {paid / total:.1%}"
-    )
-    return graded(1.0 - paid / total, number, holds=0.95, in_part=0.80)
-
-
-def gpqm_keeps_the_budget(results: Results) -> Verdict:
-    """GPQM never spends more than the budget: true of expected payments; whoever is chosen is paid P/q."""
-    spent, paid, total = 0, 0, 0
-    for point in points(results):
-        for sample in samples_at(results, point, ("gpqm-linear", "gpqm-exp", "gpqm-log")).values():
-            spent += int((sample["spent"] > sample["budget"]).sum())
-            paid += int((sample["paid"] > sample["budget"]).sum())
-            total += sample.error.size
-    if not total:
-        return NOT_RUN
-    number = f"expected payments pass the budget in {spent} of {total:,} queries, payments made in {paid / total:.1%}"
-    if spent:
-        return Verdict("does not hold", number)
-    return Verdict("holds in part" if paid else "holds", number)
-
-
 def advantage_grows(results: Results, mechanism: str) -> Verdict:
     """The lead over the other four (the best of exp, log and FairQuery) is larger at 0.9n than at 0.1n."""
 
@@ -275,27 +241,6 @@ def fairquery_pays_for_noise(results: Results) -> Verdict:
         " to reports that the coin made random"
     )
     return graded(float(np.mean(np.array(shares) > 0.05)), number)
-
-
-def rerunning_cures(results: Results, npqm: str) -> Verdict:
-    """An overrun is resolved by running again: with new bids and coins, if some round of a hundred keeps the budget."""
-    cured = overrun = 0
-    for point in points(results):
-        for sample in samples_at(results, point, (npqm,)).values():
-            over = float((sample["paid"] > sample["budget"]).mean())
-            overrun += over > 0
-            cured += 0 < over <= 0.5
-    if not overrun:
-        return NOT_RUN if not any(True for _ in _run(results, npqm)) else Verdict("holds", "0 overruns to cure")
-    number = (
-        f"of {overrun} points with an overrun, running again is likely to cure it (at most half overrun) at {cured}"
-    )
-    return graded(cured / overrun, number)
-
-
-def _run(results: Results, mechanism: str) -> Iterator[Sample]:
-    for point in points(results):
-        yield from samples_at(results, point, (mechanism,)).values()
 
 
 def privacy_is_as_printed(results: Results) -> Verdict:

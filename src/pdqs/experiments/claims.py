@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pdqs.experiments import accuracy
+from pdqs.experiments import accuracy, overruns
 from pdqs.experiments.promises import PROMISED
 from pdqs.experiments.results import Results
 from pdqs.experiments.verdicts import Claim, Verdict, of_each_form
@@ -42,9 +42,9 @@ CLAIMS = (
     Claim("function", "GPQM's performance relies on the choice of the allocation function", accuracy.function_matters),
     Claim("fq-noise", "FairQuery pays owners who cannot tell the truth", accuracy.fairquery_pays_for_noise),
     *of_each_form("shifts", "NPQM also performs well when training and test bids differ", accuracy.survives_shifts),
-    *of_each_form("overruns", "NPQM's budget overruns are rare", accuracy.overruns_are_rare),
-    *of_each_form("re-runs", "An overrun can be resolved by running again", accuracy.rerunning_cures),
-    Claim("gpqm-budget", "GPQM stays within the budget by construction", accuracy.gpqm_keeps_the_budget),
+    *of_each_form("overruns", "NPQM's budget overruns are rare", overruns.are_rare),
+    *of_each_form("re-runs", "An overrun can be resolved by running again", overruns.cured_by_another_run),
+    Claim("gpqm-budget", "GPQM stays within the budget by construction", overruns.gpqm_keeps_the_budget),
     Claim(
         "epsilon", "A report at q costs eps = ln((1 + q)/(1 - q)), whatever the query", accuracy.privacy_is_as_printed
     ),

@@ -23,6 +23,7 @@ from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import SYNTHETIC, Experiment
 from pdqs.experiments.store import write_whole
 from pdqs.present.svg import Svg, inlined
+from pdqs.present.text import in_digits
 
 _CSS = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
@@ -196,4 +197,4 @@ def _with_spending(sample: Sample | None) -> str:
     if sample is None:
         return "–"
     spent = float((sample["spent"] / sample["budget"]).mean())
-    return f"{sample.mean_error:.3g}" + (f" (×{spent:.2f})" if spent > 1.005 else "")
+    return in_digits(sample.mean_error, 3) + (f" (×{spent:.2f})" if spent > 1.005 else "")

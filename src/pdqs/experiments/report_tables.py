@@ -13,6 +13,7 @@ from pdqs.experiments.mechanisms import MECHANISMS
 from pdqs.experiments.released_figures import TOLERANCE, compare, compare_medians
 from pdqs.experiments.results import Results
 from pdqs.experiments.verdicts import MAIN, MIDDLE
+from pdqs.present.text import in_digits
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, ours: Sequence[bool] = ()) -> str:
@@ -130,7 +131,7 @@ def measured_table(results: Results, budget: float = MIDDLE) -> str:
             if run:
                 spent = np.mean([(sample["spent"] / sample["budget"]).mean() for sample in run])
                 bought = np.mean([(sample["privacy"] / sample["owners"]).mean() for sample in run])
-                alphas = ["–" if each is None else f"{np.quantile(each.error, 0.95):.3g}" for each in found]
+                alphas = ["–" if each is None else in_digits(float(np.quantile(each.error, 0.95)), 3) for each in found]
                 rows.append((escape(MECHANISMS[mechanism].label), f"{spent:.2f}", f"{bought:.3f}", *alphas))
         if rows:
             head = ("mechanism", "spent / budget", "PPEM per owner", *(f"α, {name.capitalize()}" for name in names))
