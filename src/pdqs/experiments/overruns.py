@@ -40,7 +40,7 @@ def _samples(results: Results, mechanisms: tuple[str, ...]) -> list[Sample]:
     ]
 
 
-def overruns(results: Results, *mechanisms: str) -> Overruns | None:
+def overruns_of(results: Results, *mechanisms: str) -> Overruns | None:
     """How often these mechanisms pass the budget; nothing where they were not run."""
     found = _samples(results, mechanisms)
     if not found:
@@ -56,18 +56,18 @@ def overruns(results: Results, *mechanisms: str) -> Overruns | None:
 
 def are_rare(results: Results, npqm: str) -> Verdict:
     """NPQM seldom pays more than the budget."""
-    found = overruns(results, npqm)
+    found = overruns_of(results, npqm)
     return NOT_RUN if found is None else graded(1.0 - found.made, found.said, holds=0.95, in_part=0.80)
 
 
 def gpqm_keeps_the_budget(results: Results) -> Verdict:
     """GPQM never spends more than the budget: true of expected payments; whoever is chosen is paid P/q."""
-    return _never(overruns(results, "gpqm-linear", "gpqm-exp", "gpqm-log"), in_part=1.0)
+    return _never(overruns_of(results, "gpqm-linear", "gpqm-exp", "gpqm-log"), in_part=1.0)
 
 
 def keeps_budget(results: Results, mechanism: str) -> Verdict:
     """No round passes the budget; in part if expected payments do so in one round of twenty at most."""
-    return _never(overruns(results, mechanism), in_part=0.95)
+    return _never(overruns_of(results, mechanism), in_part=0.95)
 
 
 def _never(found: Overruns | None, *, in_part: float) -> Verdict:
