@@ -37,6 +37,11 @@ class Visit:
         self.device.take_bid_receipt(notice, receipt)
         return kept
 
+    def name_price(self, round_id: str, bid_micros: int) -> StoredBid:
+        """Name this price, in the place of the one that stands if there is one."""
+        kept = self.bid(round_id, bid_micros)
+        return kept if kept.bid_micros == bid_micros else self.change_bid(round_id, bid_micros)
+
     def change_bid(self, round_id: str, bid_micros: int) -> StoredBid:
         """Put another price in the place of this device's bid, until bids close; what stands comes back."""
         notice, there = self.client.notice(round_id), self.client.bid_if_any(round_id)

@@ -94,9 +94,7 @@ def bid(
     """Name your price in a round, or another while bids are open. It stands once the market has signed for it."""
     asked = _micros(price)
     with _ledger(device) as ledger, _visiting(ledger, market) as visit:
-        kept = visit.bid(round_id, asked)
-        if kept.bid_micros != asked:
-            kept = visit.change_bid(round_id, asked)
+        kept = visit.name_price(round_id, asked)
     print(f"Your bid of {_money(kept.bid_micros)} per unit of epsilon stands in round {round_id}.")
 
 

@@ -5,7 +5,7 @@ import { facts, OVERALL } from "./account.mjs";
 import { Device } from "./device.mjs";
 import { lotInWords } from "./lots.mjs";
 import { amount, money } from "./money.mjs";
-import { sureness } from "./price.mjs";
+import { oddsInWords } from "./price.mjs";
 import { openStore } from "./store.mjs";
 import { asker, Visit } from "./visit.mjs";
 
@@ -83,24 +83,40 @@ async function presentRound(visit, round) {
   at("round-body").replaceChildren();
   const [bid, made] = [await visit.device.bidFor(round), await visit.device.reportFor(round)];
   if (made) return presentMade(visit, round, made);
-  if (notice.state === "open" && !bid?.accepted) return presentBidding(visit, notice);
+  if (notice.state === "open") return presentBidding(visit, notice, bid?.accepted ? bid : null);
   if (notice.state === "reporting") return presentOffer(visit, round);
   at("round-body").append(bid ? `Your bid of ${money(bid.bid_micros)} stands. The round is ${notice.state}.` : `The round is ${notice.state}.`);
 }
 
-function presentBidding(visit, notice) {
+function presentBidding(visit, notice, standing) {
   const price = element("input", { inputMode: "decimal", required: true });
+  const said = JSON.parse(notice.terms);
+  const why = [["Who asks", said.asked_by], ["Why", said.purpose], ["What for", said.use]].filter(([, words]) => words).map(([name, words]) => [name, String(words)]);
   const form = element("form", { autocomplete: "off" },
     element("label", {}, `Your price per unit of epsilon (${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}) `, price),
-    element("button", { textContent: "Bid" }));
+    element("button", { textContent: standing ? "Change it" : "Bid" }));
   onSubmit(form, async () => {
     const { micros, fault } = amount(price.value);
     if (fault) throw new Error(`Your price: ${fault}.`);
-    await visit.bid(notice.round_id, micros);
+    await visit.namePrice(notice.round_id, micros);
     at("said").textContent = "Your bid stands.";
     await presentRound(visit, notice.round_id);
   });
-  at("round-body").append(table([["About", notice.question.attribute], ["Most epsilon asked", String(notice.epsilon_max)], ["Terms", notice.terms_hash]]), form);
+  const most = `someone who guessed 50:50 before could be at most ${oddsInWords(notice.epsilon_max)} sure after (epsilon ${notice.epsilon_max})`;
+  at("round-body").append(table([...why, ["About", notice.question.attribute], ["Most that can be learned", most], ["Terms", notice.terms_hash]]));
+  if (standing) at("round-body").append(`Your bid of ${money(standing.bid_micros)} stands. You can change or withdraw it until bids close.`);
+  at("round-body").append(form);
+  if (standing) at("round-body").append(withdrawing(visit, notice.round_id));
+}
+
+function withdrawing(visit, round) {
+  const button = element("button", { type: "button", textContent: "Withdraw it" });
+  button.addEventListener("click", () => doing(async () => {
+    await visit.withdrawBid(round);
+    at("said").textContent = "You have no bid in this round.";
+    await presentRound(visit, round);
+  }));
+  return button;
 }
 
 function answers({ kind, labels, start, step, size }) {
@@ -113,7 +129,7 @@ async function presentOffer(visit, round) {
   const { offer, spending, overall } = review;
   at("round-body").append(table([
     ["Payment", `${money(offer.payment_micros)} (your price comes to ${money(review.leastPaymentMicros)}: checked)`],
-    ["Privacy", `epsilon ${review.epsilon.toFixed(4)}: at most ${(100 * sureness(review.epsilon)).toFixed(1)} % sure between two answers`],
+    ["Privacy", `epsilon ${review.epsilon.toFixed(4)}: someone who guessed 50:50 before could be at most ${oddsInWords(review.epsilon)} sure after`],
     ...(offer.lots ? [["The lot", `${lotInWords(offer)} (draw and bid checked)`]] : []),
     [offer.question.attribute, `${epsilonText(spending.spentNanos)} spent of ${epsilonText(spending.capNanos)}`],
     ["Everything together", `${epsilonText(overall.spentNanos)} spent of ${epsilonText(overall.capNanos)}`],

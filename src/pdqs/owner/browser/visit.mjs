@@ -61,6 +61,12 @@ export class Visit {
     return kept;
   }
 
+  /** Name this price, in the place of the one that stands if there is one: what was asked for is what comes of it. */
+  async namePrice(round, bidMicros) {
+    const kept = await this.bid(round, bidMicros);
+    return kept.bid_micros === bidMicros ? kept : this.changeBid(round, bidMicros);
+  }
+
   /** Put another price in the place of this browser's bid, until bids close. */
   async changeBid(round, bidMicros) {
     const [notice, there] = [await this.notice(round), await this.bidThere(round)];

@@ -44,7 +44,7 @@ async function bidding(visit) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const micros = priceGiven();
-    if (micros !== null) once(form, async () => { await visit.bid(round, micros); location.reload(); });
+    if (micros !== null) once(form, async () => { await visit.namePrice(round, micros); location.reload(); });
   });
 }
 
@@ -59,7 +59,7 @@ async function waiting(visit) {
   change.addEventListener("submit", (event) => {
     event.preventDefault();
     const micros = priceGiven();
-    if (micros !== null) once(change, async () => { await visit.changeBid(round, micros); location.reload(); });
+    if (micros !== null) once(change, async () => { await visit.namePrice(round, micros); location.reload(); });
   });
   withdraw.addEventListener("submit", (event) => {
     event.preventDefault();
