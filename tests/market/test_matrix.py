@@ -79,7 +79,7 @@ def _statuses(scene: Scene, method: str, path: str, body: Any = None) -> dict[st
         if role != "nobody":
             headers["Authorization"] = f"Bearer {scene.tokens[role]}"
         answer = scene.client.request(
-            method, path.format(transaction_id="deposit:t_0", **scene.ids), headers=headers, json=body
+            method, path.format(transaction_id="deposit:t_0", batch_id="b_0", **scene.ids), headers=headers, json=body
         )
         found[role] = answer.status_code
         if answer.status_code >= 400:
@@ -92,6 +92,7 @@ def _expected(consumer: int, other: int, owner: int, other_owner: int, operator:
     return dict(zip(ROLES, (401, consumer, other, owner, other_owner, operator), strict=True))
 
 
+CONFIRMED = "reference,status,amount\np_1,paid,1.00\n"
 PLAN = plan().model_dump()
 TRANSFER = {"user_id": "u_" + "0" * 23 + "1", "amount_micros": 1}
 BID = {"terms_hash": "0" * 64, "bid_micros": 1}
@@ -106,6 +107,14 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("GET", "/v1/users", None, (403, 403, 403, 403, 200)),
     ("POST", "/v1/users", {"role": "owner", "name": "x"}, (403, 403, 403, 403, 200)),
     ("POST", "/v1/invitations", {"role": "owner", "names": ["x", "y"]}, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/people", None, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/owed", None, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/journal", None, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/deeds", None, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/payout-batches", None, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/payout-batches", None, (403, 403, 403, 403, 409)),
+    ("GET", "/v1/payout-batches/{batch_id}/file.csv", None, (403, 403, 403, 403, 404)),
+    ("POST", "/v1/payout-batches/{batch_id}/confirmation", {"text": CONFIRMED}, (403, 403, 403, 403, 404)),
     ("POST", "/v1/users/{user}/code", None, (404, 404, 200, 404, 200)),
     ("GET", "/v1/me/access", None, (200, 200, 200, 200, 200)),
     ("GET", "/v1/me/sign-ins", None, (200, 200, 200, 200, 200)),

@@ -17,6 +17,7 @@ _HOLDS = {
         "multipart",
         "python_multipart",
         "psycopg",
+        "segno",
     ),
     "neural": ("jax", "jaxlib", "optax"),
     "scale": ("pyarrow", "dask", "distributed"),

@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from pdqs.market import access
 from pdqs.market.context import Market
+from pdqs.market.deeds import note_deed
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.store.schema import users
 from pdqs.market.store.sql import insert_missing
@@ -23,6 +24,7 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
         for place, name in enumerate(new.names)
     ]
     with market.store.write() as connection:
+        before = connection.scalar(select(users.c.user_id).where(users.c.user_id == wanted[0].user_id))
         insert_missing(connection, users, [user.model_dump() for user in wanted])
         found = connection.execute(select(users).where(users.c.user_id.in_([user.user_id for user in wanted])))
         kept = {row.user_id: row for row in found}
@@ -38,4 +40,6 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
             code, expires = access.new_code(market, connection, user.user_id, by=actor.user_id)
             known = access.user_from(kept[user.user_id])
             items.append(Invitation(user=known, code=code, expires_at_ms=expires))
+        if before is None:
+            note_deed(connection, actor, "invited", f"{len(items)} people", at_ms=now)
     return Invitations(items=items)

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, select, update
 
 from pdqs.market import access, trail
 from pdqs.market.context import Market
+from pdqs.market.deeds import note_deed
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.store.schema import users
 from pdqs.market.store.sql import Found, insert_new
@@ -21,7 +22,8 @@ def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invita
     access.require(actor, "operator")
     user = User(user_id=derived_id("u", actor, key), role=new.role, name=new.name, created_at_ms=market.clock())
     with market.store.write() as connection:
-        insert_new(connection, users, user.model_dump())
+        if insert_new(connection, users, user.model_dump()):
+            note_deed(connection, actor, "invited", user.user_id, at_ms=user.created_at_ms)
         kept = user_by_id(connection, user.user_id)
         refuse_other_body((kept.role, kept.name) == (new.role, new.name))
         return _invitation(market, connection, kept, by=actor)
@@ -40,6 +42,7 @@ def revoke_all(market: Market, actor: User, user_id: str) -> User:
         user = _own_or_any(connection, actor, user_id)
         access.end_all(connection, user_id)
         trail.note(connection, user_id, "ended", by=actor.user_id, at_ms=market.clock())
+        note_deed(connection, actor, "ended", user_id, at_ms=market.clock())
     market.callers.forget(user_id)
     return user
 
@@ -55,6 +58,7 @@ def disable_user(market: Market, actor: User, user_id: str) -> Member:
         if known.disabled_at_ms is None:
             _set_disabled(connection, user_id, market.clock())
             trail.note(connection, user_id, "disabled", by=actor.user_id, at_ms=market.clock())
+            note_deed(connection, actor, "disabled", user_id, at_ms=market.clock())
         kept = member_by_id(connection, user_id)
     market.callers.forget(user_id)
     return kept
@@ -70,6 +74,7 @@ def enable_user(market: Market, actor: User, user_id: str) -> Member:
         if known.disabled_at_ms is not None:
             _set_disabled(connection, user_id, None)
             trail.note(connection, user_id, "enabled", by=actor.user_id, at_ms=market.clock())
+            note_deed(connection, actor, "enabled", user_id, at_ms=market.clock())
         return member_by_id(connection, user_id)
 
 

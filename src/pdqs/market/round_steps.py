@@ -16,6 +16,7 @@ from sqlalchemy import Connection, and_, func, not_, select, update
 from pdqs.market import access, escrow
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market, Stuck
+from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
 from pdqs.market.lots import NONCE_SECONDS, draws_of, named_bids, new_secrets, promised_of, root_over, root_over_reports
@@ -155,6 +156,7 @@ def cancel_round(market: Market, actor: User, round_id: str) -> Round:
         if row.state != "cancelled":
             who = "its consumer" if actor.role == "consumer" else "the operator"
             _cancel(connection, row, market.clock(), f"cancelled by {who}")
+            note_deed(connection, actor, "cancelled", round_id, at_ms=market.clock())
         return round_message(connection, round_id)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from sqlalchemy import Connection, Select, and_, select
 
 from pdqs.market import access, ledger
 from pdqs.market.context import Market
+from pdqs.market.deeds import note_deed
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.paging import LIMIT, newest_first
 from pdqs.market.people import user_by_id
@@ -16,7 +18,6 @@ from pdqs.market.store.sql import Found
 from pdqs.model.money import exact_money
 from pdqs.protocol.device_messages import MOST_MICROS
 from pdqs.protocol.market_messages import (
-    EntryKind,
     Posting,
     Transaction,
     Transfer,
@@ -26,6 +27,7 @@ from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import TransferLine, TransferPage
 
 _MOST_IN_ALL = 10**17
+Moving = Literal["deposit", "payout"]
 _REVERSIBLE = ("deposit", "payout")
 
 
@@ -57,12 +59,14 @@ def reverse(market: Market, actor: User, transaction_id: str) -> Transaction:
         first = transaction_message(connection, transaction_id)
         amounts = {line.account: -line.amount_micros for line in first.postings}
         undoing = _undoing(transaction_id)
-        ledger.post(
+        fresh = ledger.post(
             connection,
             ledger.Entry(transaction_id=undoing, kind="reversal", at_ms=market.clock(), amounts=amounts),
         )
         for account in amounts.keys() - {ledger.WORLD}:
             _refuse_beyond(connection, account)
+        if fresh:
+            note_deed(connection, actor, "reversal", undoing, at_ms=market.clock())
         return transaction_message(connection, undoing)
 
 
@@ -122,7 +126,7 @@ def _lines(connection: Connection, rows: Sequence[Found]) -> list[TransferLine]:
     ]
 
 
-def _moved(market: Market, actor: User, transfer: Transfer, key: str, kind: EntryKind) -> Transaction:
+def _moved(market: Market, actor: User, transfer: Transfer, key: str, kind: Moving) -> Transaction:
     transaction_id = f"{kind}:{derived_id('t', actor, key)}"
     with market.store.write() as connection:
         user = user_by_id(connection, transfer.user_id)
@@ -132,7 +136,8 @@ def _moved(market: Market, actor: User, transfer: Transfer, key: str, kind: Entr
         account = ledger.account_of(user.role, user.user_id)
         amounts = {account: signed, ledger.WORLD: -signed}
         entry = ledger.Entry(transaction_id=transaction_id, kind=kind, at_ms=market.clock(), amounts=amounts)
-        ledger.post(connection, entry)
+        if ledger.post(connection, entry):
+            note_deed(connection, actor, kind, transaction_id, at_ms=market.clock())
         _refuse_beyond(connection, account)
         kept = transaction_message(connection, transaction_id)
         refuse_other_body({line.account: line.amount_micros for line in kept.postings} == amounts)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pdqs.protocol.device_messages import Message, Name
-from pdqs.protocol.market_messages import Invitation, Role
+from pdqs.protocol.device_messages import Identifier, Message, Micros, Millis, Name
+from pdqs.protocol.market_messages import Cursor, EntryKind, Invitation, Role
 
 MOST_AT_ONCE = 500
 """How many people are invited by one request."""
@@ -24,3 +24,65 @@ class Invitations(Message):
     """A one-time code for each of them, in the order of their names."""
 
     items: list[Invitation]
+
+
+class Deed(Message):
+    """What an operator did, and what it was about: a user, a transaction, a round or a batch."""
+
+    at_ms: Millis
+    actor_id: str
+    actor_name: str
+    what: str
+    about: str
+    about_name: str
+
+
+class DeedPage(Message):
+    """Deeds, newest first; pass ``next`` as ``after`` for more."""
+
+    items: list[Deed]
+    next: Cursor | None
+
+
+class JournalLine(Message):
+    """A transaction of the ledger: how many accounts it touched, and how much moved."""
+
+    transaction_id: str
+    kind: EntryKind
+    at_ms: Millis
+    round_id: str | None
+    lines: int
+    moved_micros: Micros
+
+
+class JournalPage(Message):
+    """Transactions, newest first; pass ``next`` as ``after`` for more."""
+
+    items: list[JournalLine]
+    next: Cursor | None
+
+
+class PayoutBatch(Message):
+    """Payouts that a provider is asked for together: how many wait, were paid and failed, and their sums."""
+
+    batch_id: Identifier
+    made_at_ms: Millis
+    made_by: str
+    waiting: int
+    paid: int
+    failed: int
+    waiting_micros: Micros
+    paid_micros: Micros
+
+
+class PayoutBatchPage(Message):
+    """Batches, newest first; pass ``next`` as ``after`` for more."""
+
+    items: list[PayoutBatch]
+    next: Cursor | None
+
+
+class Confirmation(Message):
+    """What a provider says of a batch, as the text of its CSV file: ``reference``, ``status`` and ``amount``."""
+
+    text: Annotated[str, Field(max_length=200_000)]

@@ -49,6 +49,7 @@ class ProblemType(StrEnum):
     NO_REPORT = "no-report"
     NO_STEP = "no-step"
     NO_MOVE = "no-move"
+    NO_BATCH = "no-batch"
     NO_FORMAT = "no-format"
     NO_MODULE = "no-module"
 
@@ -71,11 +72,14 @@ class ProblemType(StrEnum):
     MONEY_TO_COME = "money-to-come"
     NO_NONCE = "no-nonce"
     TOO_MANY = "too-many"
+    NOTHING_TO_PAY = "nothing-to-pay"
 
     # What was sent
     INVALID = "invalid"
     BAD_TERMS = "bad-terms"
     BAD_CURSOR = "bad-cursor"
+    BAD_CONFIRMATION = "bad-confirmation"
+    BAD_LIST = "bad-list"
     BAD_AMOUNT = "bad-amount"
     NO_KEY = "no-key"
     BID_OUT_OF_RANGE = "bid-out-of-range"

@@ -9,10 +9,21 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from pdqs.market.pages import account, api_page, comparing, consumer, entrance, events, money_moves, operator, owner
+from pdqs.market.pages import (
+    account,
+    api_page,
+    comparing,
+    consumer,
+    entrance,
+    events,
+    money_moves,
+    operator,
+    operator_lists,
+    owner,
+)
 
 router = APIRouter(include_in_schema=False)
-for part in (entrance, account, events, comparing, consumer, owner, operator, money_moves, api_page):
+for part in (entrance, account, events, comparing, consumer, owner, operator_lists, operator, money_moves, api_page):
     router.include_router(part.router)
 
 __all__ = ["router"]

@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 
 from pdqs.market import ledger, reads, transfers
 from pdqs.market.context import Market
+from pdqs.market.looking_up import how_many_owed, people_like
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, Form, OperatorSession, if_any, key_of, market_of
@@ -22,6 +23,10 @@ from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transaction, Trans
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 
 router = APIRouter(prefix="/operator/ledger", route_class=PageRoute)
+
+_LISTED = 500
+"""Consumers in the list to choose from; with more, the id is typed."""
+_SHOWN = 20
 
 MOVES = ("deposit", "payout", "reversal")
 
@@ -124,7 +129,8 @@ def _transfer(money: Currency, form: FormData) -> Transfer:
 def _ledger(market: Market, user: User, after: str | None) -> Filled:
     return {
         "books": reads.trial_balance(market, user),
-        "payables": reads.payables(market, user),
+        "payables": reads.payables(market, user, limit=_SHOWN),
+        "how_many": how_many_owed(market, user),
         "journal": transfers.journal(market, user, after, 20),
-        "consumers": [one for one in reads.users_page(market, user, limit=200).items if one.role == "consumer"],
+        "consumers": people_like(market, user, role="consumer", limit=_LISTED),
     }

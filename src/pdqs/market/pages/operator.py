@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
+from markupsafe import Markup
 from pydantic import ValidationError
 
 from pdqs.market import people, reads, round_steps
 from pdqs.market.clock_state import last_tick
+from pdqs.market.invitation_files import Guest, qr_svg
+from pdqs.market.looking_up import MOST_LETTERS, people_like
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
 from pdqs.market.pages.round_step import refusal
@@ -16,6 +21,8 @@ from pdqs.protocol.market_messages import Invitation, NewUser, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
 router = APIRouter(prefix="/operator", route_class=PageRoute)
+
+Text = Annotated[str, Query(max_length=MOST_LETTERS)]
 
 STEPS = {"clear": round_steps.clear_round, "settle": round_steps.settle_round, "cancel": round_steps.cancel_round}
 ACCESS = {"revoke": people.revoke_all, "disable": people.disable_user, "enable": people.enable_user}
@@ -43,8 +50,10 @@ def one_round(request: Request, round_id: RoundId, session: OperatorSession) -> 
 @router.post("/rounds/{round_id}/{step}")
 def take_step(request: Request, round_id: RoundId, step: str, session: OperatorSession, form: Form) -> Response:
     """Clear, settle or cancel in the consumer's place."""
-    assert form is not None  # its CSRF token has been checked
     market = market_of(request)
+    if step == "cancel" and form.get("confirmed") != "yes":
+        found = reads.round_by_id(market, session.user, round_id)
+        return page(request, "operator/confirm_cancel.html", round=found)
     refused = refusal(STEPS, step, market, session.user, round_id)
     if refused:
         found = reads.round_by_id(market, session.user, round_id)
@@ -53,9 +62,9 @@ def take_step(request: Request, round_id: RoundId, step: str, session: OperatorS
 
 
 @router.get("/people")
-def everyone(request: Request, session: OperatorSession, after: After = None) -> Response:
-    """Everyone, and a form to let someone in."""
-    return _people_page(request, session.user, after=after)
+def everyone(request: Request, session: OperatorSession, text: Text = "", after: After = None) -> Response:
+    """Everyone or those of a name, and a form to let someone in."""
+    return _people_page(request, session.user, text=text, after=after)
 
 
 @router.post("/people")
@@ -97,11 +106,25 @@ def _people_page(
     request: Request,
     user: User,
     *,
+    text: str = "",
     after: str | None = None,
     status: int = 200,
     invitation: Invitation | None = None,
     fault: str = "",
 ) -> Response:
-    listed = reads.users_page(market_of(request), user, after=after)
-    values = {"people": listed, "base": f"{address_of_market(request)}/", "invitation": invitation, "fault": fault}
-    return page(request, "operator/people.html", status=status, **values)
+    listed = people_like(market_of(request), user, text, after=after)
+    values = {
+        "people": listed,
+        "base": f"{address_of_market(request)}/",
+        "invitation": invitation,
+        "fault": fault,
+        "text": text,
+    }
+    return page(request, "operator/people.html", status=status, qr=_qr(request, invitation), **values)
+
+
+def _qr(request: Request, invitation: Invitation | None) -> Markup:
+    """The invitation as a picture for a phone's camera; nothing when there is none."""
+    if invitation is None:
+        return Markup()
+    return Markup(qr_svg(Guest(invitation=invitation, address=address_of_market(request)).link))

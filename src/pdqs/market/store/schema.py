@@ -252,3 +252,42 @@ postings = Table(
     Index("postings_by_account", "account", "transaction_id"),
     **_CLUSTERED,
 )
+
+deeds = Table(
+    "deeds",
+    metadata,
+    Column("deed_id", Text, primary_key=True),
+    Column("at_ms", Whole, nullable=False),
+    Column("actor_id", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("about", Text, nullable=False),
+    Index("deeds_by_time", "at_ms", "deed_id"),
+    **_STRICT,
+)
+
+payout_batches = Table(
+    "payout_batches",
+    metadata,
+    Column("batch_id", Text, primary_key=True),
+    Column("made_at_ms", Whole, nullable=False),
+    Column("made_by", Text, nullable=False),
+    **_STRICT,
+)
+
+payout_lines = Table(
+    "payout_lines",
+    metadata,
+    Column("reference", Text, primary_key=True),
+    Column("batch_id", Text, ForeignKey("payout_batches.batch_id"), nullable=False),
+    Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
+    Column("amount_micros", Whole, CheckConstraint("amount_micros > 0", name="amount_above_zero"), nullable=False),
+    Column(
+        "state",
+        Text,
+        CheckConstraint("state IN ('waiting', 'paid', 'failed')", name="known_payout_state"),
+        nullable=False,
+    ),
+    Index("payout_lines_by_batch", "batch_id", "reference"),
+    Index("payout_lines_by_user", "user_id", "state"),
+    **_STRICT,
+)

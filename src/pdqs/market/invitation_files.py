@@ -1,0 +1,106 @@
+"""Invitations by the file: a list of names in; a table of codes and a page of cards with QR codes out."""
+
+from __future__ import annotations
+
+import html
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import segno
+
+from pdqs.market.times import moment_text
+from pdqs.model.errors import PdqsError
+from pdqs.protocol.market_messages import Invitation
+from pdqs.protocol.operator_messages import MOST_AT_ONCE
+from pdqs.protocol.problems import ProblemType, UnprocessableError
+from pdqs.tables.delimited import joined, parse, text_of
+from pdqs.tables.spreadsheet import harmless
+
+_LIST = Path("the list")
+_COLUMNS = ("name", "role", "user_id", "code", "link", "good_until")
+_STYLE = """body{font:16px/1.4 system-ui,sans-serif;margin:1rem}
+ul{list-style:none;padding:0;display:flex;flex-wrap:wrap}
+li{border:1px solid #999;margin:.4rem;padding:.8rem;width:17rem;break-inside:avoid}code{overflow-wrap:anywhere}
+svg{display:block;margin:.4rem auto;max-width:100%}"""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """A person and the address that lets her in, once."""
+
+    invitation: Invitation
+    address: str
+
+    @property
+    def link(self) -> str:
+        """Where her code signs her in."""
+        return f"{self.address}/enter#{self.invitation.code}"
+
+
+def names_in(raw: bytes) -> list[str]:
+    """The names of a list: a CSV file with a column ``name``, or one name a line.
+
+    >>> names_in(b"name,since\\nAnn,2020\\nBo,2021\\n"), names_in(b"Ann\\nBo\\n")
+    (['Ann', 'Bo'], ['Ann', 'Bo'])
+    """
+    try:
+        text = text_of(raw, _LIST)
+        first = text.partition("\n")[0]
+        headed = "name" in [cell.strip().lower() for cell in first.replace(";", ",").replace("\t", ",").split(",")]
+        sheet = parse(text if headed else f"name\n{text}", _LIST, ["name"])
+        header = tuple(cell.lower() for cell in sheet.header)
+        names = [row[header.index("name")] for row in sheet.rows]
+    except PdqsError as fault:
+        raise _unfit(str(fault)) from None
+    wrong = [row for row, name in enumerate(names, start=1) if not 1 <= len(name) <= 80 or not name.isprintable()]
+    if wrong:
+        raise _unfit(f"row {wrong[0]}: a name has 1 to 80 letters")
+    if not 1 <= len(names) <= MOST_AT_ONCE:
+        raise _unfit(f"it has {len(names):,} names, and 1 to {MOST_AT_ONCE} are let in at a time")
+    return names
+
+
+def guest_files(guests: list[Guest]) -> bytes:
+    """A zip file: ``invitations.csv`` for programs and ``cards.html`` to print and cut."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr("invitations.csv", _table(guests))
+        files.writestr("cards.html", _cards(guests))
+    return packed.getvalue()
+
+
+def qr_svg(text: str) -> str:
+    """A QR code as a picture inside a page."""
+    return str(
+        segno.make(text, error="m", micro=False).svg_inline(
+            scale=4, border=3, omitsize=True, light="#fff", svgclass=None
+        )
+    )
+
+
+def _table(guests: list[Guest]) -> str:
+    rows = [
+        (harmless(one.user.name), one.user.role, one.user.user_id, one.code, guest.link, moment_text(one.expires_at_ms))
+        for guest in guests
+        for one in [guest.invitation]
+    ]
+    return joined(_COLUMNS, rows)
+
+
+def _cards(guests: list[Guest]) -> str:
+    cards = "".join(
+        f"<li><strong>{html.escape(guest.invitation.user.name)}</strong>{qr_svg(guest.link)}"
+        f"<code>{html.escape(guest.link)}</code>"
+        f"<p>Good once, until {moment_text(guest.invitation.expires_at_ms)}.</p></li>"
+        for guest in guests
+    )
+    head = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Invitations</title>'
+    return f"{head}<style>{_STYLE}</style></head><body><h1>Invitations</h1><ul>{cards}</ul></body></html>"
+
+
+def _unfit(why: str) -> UnprocessableError:
+    return UnprocessableError(ProblemType.BAD_LIST, f"nobody was let in: {why}")

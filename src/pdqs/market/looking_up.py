@@ -1,0 +1,95 @@
+"""Finding someone among very many: people and payables by a part of a name or id, and the journal of all entries."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
+
+from pdqs.market import access
+from pdqs.market.context import Market
+from pdqs.market.paging import LIMIT, newest_first
+from pdqs.market.people import member_from
+from pdqs.market.store.schema import accounts, payout_lines, postings, transactions, users
+from pdqs.protocol.market_messages import Payable, PayablePage, Role, User, UserPage
+from pdqs.protocol.operator_messages import JournalLine, JournalPage
+
+MOST_LETTERS = 80
+
+
+def people_like(
+    market: Market, actor: User, text: str = "", role: Role | None = None, after: str | None = None, limit: int = LIMIT
+) -> UserPage:
+    """People whose name or id has this text in it, newest first."""
+    access.require(actor, "operator")
+    listed = select(users).where(_named(text))
+    if role is not None:
+        listed = listed.where(users.c.role == role)
+    with market.store.read() as connection:
+        rows, following = newest_first(connection, listed, users.c.created_at_ms, users.c.user_id, after, limit)
+    return UserPage(items=[member_from(row) for row in rows], next=following)
+
+
+def payables_like(
+    market: Market, actor: User, text: str = "", after: str | None = None, limit: int = LIMIT
+) -> PayablePage:
+    """Owners with money to come whose name or id has this text in it, by id."""
+    access.require(actor, "operator")
+    listed = owed().where(_named(text), users.c.user_id > (after or "")).order_by(users.c.user_id).limit(limit + 1)
+    with market.store.read() as connection:
+        rows = connection.execute(listed).all()
+    items = [Payable(user_id=row.user_id, name=row.name, balance_micros=row.balance_micros) for row in rows[:limit]]
+    return PayablePage(items=items, next=items[-1].user_id if len(rows) > limit else None)
+
+
+def owed() -> Select[object]:
+    """Owners with money to come: id, name and balance."""
+    hers = accounts.c.account == "owner:" + users.c.user_id
+    columns = (users.c.user_id, users.c.name, accounts.c.balance_micros)
+    return select(*columns).join(accounts, hers).where(accounts.c.kind == "owner", accounts.c.balance_micros > 0)
+
+
+def how_many_owed(market: Market, actor: User) -> int:
+    """How many owners have money to come."""
+    access.require(actor, "operator")
+    counted = select(func.count()).select_from(owed().subquery())
+    with market.store.read() as connection:
+        return int(connection.scalar(counted) or 0)
+
+
+def not_in_a_batch() -> ColumnElement[bool]:
+    """Of users: whoever waits for no payout that a provider was asked for."""
+    waiting = select(payout_lines.c.user_id).where(payout_lines.c.state == "waiting")
+    return users.c.user_id.not_in(waiting)
+
+
+def journal_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> JournalPage:
+    """Every transaction, newest first: what kind, which round, how many lines, and how much moved."""
+    access.require(actor, "operator")
+    at, name = transactions.c.at_ms, transactions.c.transaction_id
+    with market.store.read() as connection:
+        rows, following = newest_first(connection, select(transactions), at, name, after, limit)
+        gained = func.sum(case((postings.c.amount_micros > 0, postings.c.amount_micros), else_=0))
+        theirs = postings.c.transaction_id.in_([row.transaction_id for row in rows])
+        summed = select(postings.c.transaction_id, func.count(), gained).where(theirs)
+        found = connection.execute(summed.group_by(postings.c.transaction_id)).all()
+    sums = {identifier: (int(count), int(moved)) for identifier, count, moved in found}
+    items = [
+        JournalLine(
+            transaction_id=row.transaction_id,
+            kind=row.kind,
+            at_ms=row.at_ms,
+            round_id=row.round_id,
+            lines=sums.get(row.transaction_id, (0, 0))[0],
+            moved_micros=sums.get(row.transaction_id, (0, 0))[1],
+        )
+        for row in rows
+    ]
+    return JournalPage(items=items, next=following)
+
+
+def _named(text: str) -> ColumnElement[bool]:
+    """Users whose name has this text in it, however it is written, or whose id begins with it."""
+    wanted = text.strip()[:MOST_LETTERS]
+    if not wanted:
+        return and_(True)
+    within = func.lower(users.c.name).contains(wanted.lower(), autoescape=True)
+    return or_(within, users.c.user_id.startswith(wanted, autoescape=True))
