@@ -18,6 +18,7 @@ _HOLDS = {
         "python_multipart",
         "psycopg",
         "segno",
+        "webauthn",
     ),
     "neural": ("jax", "jaxlib", "optax"),
     "scale": ("pyarrow", "dask", "distributed"),
