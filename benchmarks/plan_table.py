@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import pdqs
-from pdqs.planning.typical import typical_width
+from pdqs.planning.typical import Look, typical_width
 from pdqs.planning.units import unit_of
 
 SEED = 20_261_116
@@ -83,7 +83,7 @@ def measured(cell: tuple[str, str, int, float]) -> dict[str, Any]:
     terms = pdqs.Terms(query=QUERIES[query], budget=part * owners, **{"question": "value", **WAYS[way]})
     shares = np.full(terms.domain_size, 1.0 / terms.domain_size)
     start = time.process_time()
-    found = typical_width(terms, shares, owners, terms.budget, 0.95, rough=False)
+    found = typical_width(terms, shares, owners, terms.budget, 0.95, Look.WHOLE)
     seconds = time.process_time() - start
     of_values = unit_of(terms.query, guessed=True).of_values
     widths, rounds = seen_widths(terms, owners)

@@ -109,6 +109,19 @@ def test_a_payment_one_micro_unit_short_breaks_rationality() -> None:
         assert promises.rational(with_payments(done, offered, offered)).kept is kept
 
 
+def test_a_budget_that_holds_on_average_is_told_as_the_audit_tells_it() -> None:
+    """Rounds of GPQM cost more now and then: paid by the coin, it promises no more than an average."""
+    rng = np.random.default_rng(2)
+    terms = pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=30.0)
+    rounds = [pdqs.trade(rng.random(200) < 0.5, rng.random(200), terms, rng) for _ in range(12)]
+    assert not all(done.payments.within_budget for done in rounds)
+    told = promises.within_budget(rounds)
+    (audited,) = (each for each in pdqs.audit(terms, owners=20, effort="quick").promises if each.code == "BF")
+    assert (told.kept, str(told), audited.verdict) == (True, "(BF)", "on average")
+    promised = with_payments(rounds[0], rounds[0].offers.payment_micros + 10**6, rounds[0].payments.micros)
+    assert not promises.within_budget([promised]).kept
+
+
 def test_one_micro_unit_too_much_breaks_the_budget() -> None:
     done = one_round()
     paid = done.payments.micros.copy()

@@ -27,6 +27,7 @@ FILES: dict[str, bytes] = {
     "twice.csv": GOOD.replace("o3", "o2").encode(),
     "two_bids.csv": GOOD.replace("owner,bid,value", "owner,bid,bid").encode(),
     "no_header.csv": GOOD.partition("\n")[2].encode(),
+    "dollars.csv": GOOD.replace("0.4,1", "$0.4,1").encode(),
     "words.csv": GOOD.replace("0.4,1", "cheap,1").encode(),
     "comma_decimals.csv": GOOD.replace(",", ";").replace("0.4", "0,4").encode(),
     "huge.csv": GOOD.replace("0.4,1", "1e999,1").encode(),
@@ -63,17 +64,27 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "an owner twice": (("trade", "twice.csv", *TRADE), "row 4, column 'owner': 'o2' is already in row 3"),
     "a column twice": (("clear", "two_bids.csv", *TRADE), "the header names column 'bid' twice"),
     "no header": (("clear", "no_header.csv", *TRADE), "no column 'owner': it has 'o0', '0.1', '0'"),
+    "a sign of currency": (
+        ("trade", "dollars.csv", *TRADE),
+        "'$0.4' is not a number: write 0.4, without a sign of cur",
+    ),
     "a bid in words": (("trade", "words.csv", *TRADE), "row 4, column 'bid': 'cheap' is not a number"),
-    "decimal commas": (("clear", "comma_decimals.csv", *TRADE), "column 'bid': '0,4' is not a number"),
+    "decimal commas": (
+        ("clear", "comma_decimals.csv", *TRADE),
+        "column 'bid': '0,4' is not a number: write decimals after a",
+    ),
     "a bid beyond numbers": (("clear", "huge.csv", *TRADE), "row 4, column 'bid': inf is not a finite number"),
-    "neither yes nor no": (("trade", "maybe.csv", *TRADE), "column 'value': 'maybe' is not a number"),
+    "neither yes nor no": (("trade", "maybe.csv", *TRADE), "'maybe' is no answer to a yes-or-no question: write"),
     "an empty cell": (("compare", "empty_cell.csv", "--budget", "12"), "row 4, column 'bid': the cell is empty"),
-    "a folder for a file": (("trade", "folder.csv", "--budget", "12"), "a stream is written as a folder of Parquet"),
+    "a folder for a file": (
+        ("trade", "folder.csv", "--budget", "12"),
+        "folder.csv is a folder, and there is no Parquet",
+    ),
     "no such file": (("trade", "none.csv", *TRADE), "cannot read none.csv: No such file"),
     "no such kind": (("trade", "good.xlsx", *TRADE), "must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet"),
     "no such stream": (("clear", "none/*.parquet", "--budget", "12", "--out", "o"), "no Parquet file here"),
     "a stream to a file": (
-        ("clear", "folder", "--budget", "12", "--out", "o.csv"),
+        ("clear", "parts", "--budget", "12", "--out", "o.csv"),
         "give --out with the name of a folder",
     ),
     "a stream to standard output": (("clear", "folder", "--budget", "12", "--out", "-"), "folder"),
@@ -136,13 +147,20 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "offers for reports": (("answer", "offers.csv", "offers.csv"), "offers and reports are two files"),
     "reports for offers": (("answer", "reports.csv", "offers.csv"), "reports.csv: no column 'bid'"),
     "offers without chances": (("answer", "offers.csv", "reports.csv"), "needs the columns 'chance' and 'draw'"),
-    "a level in words": (("answer", "offers.csv", "reports.csv", "--level", "high"), "Invalid value for '--level'"),
+    "a level in words": (
+        ("answer", "offers.csv", "reports.csv", "--level", "high"),
+        "'--level': 'high' is not a number",
+    ),
     # the others
     "a plan of nothing": (("plan", "--owners", "100"), "give --half-width or --budget, and not both"),
-    "a plan of words": (("plan", "--owners", "many", "--budget", "3"), "Invalid value for '--owners'"),
+    "a plan of words": (("plan", "--owners", "many", "--budget", "3"), "'--owners': 'many' is not a whole number"),
+    "a plan of more than there are": (
+        ("plan", "--owners", "100000000000", "--budget", "3"),
+        "owners must be at most 10,000,000,000",
+    ),
     "a guess in words": (("plan", "--owners", "99", "--budget", "3", "--guess", "half"), "--guess must be a share"),
     "no such mechanism": (("compare", "good.csv", "best", "--budget", "12"), "unknown preset 'best'"),
-    "no rounds": (("compare", "good.csv", "--budget", "12", "--rounds", "0"), "Invalid value for '--rounds'"),
+    "no rounds": (("compare", "good.csv", "--budget", "12", "--rounds", "0"), "'--rounds': 0 is not at least 1"),
     "an audit of nothing": (("audit",), "say what to audit"),
     "an audit of an unknown": (("audit", "magic"), "unknown preset 'magic'"),
     "an audit of broken terms": (("audit", "broken.toml"), "this is not TOML"),
@@ -172,6 +190,8 @@ def lay_out(folder: Path) -> None:
         (folder / name).write_bytes(raw)
     (folder / "folder.csv").mkdir()
     (folder / "folder").mkdir()
+    (folder / "parts").mkdir()
+    (folder / "parts" / "0.parquet").write_bytes(GOOD.encode())
 
 
 @pytest.mark.parametrize(("words", "says"), REFUSED.values(), ids=REFUSED)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pdqs
+from pdqs.estimate import histogram
 from pdqs.model.errors import EstimateError
 from pdqs.model.query import Query
 
@@ -161,3 +162,21 @@ def test_a_dear_few_who_hold_the_trait_are_covered_however_few_of_them_were_hear
     rng = np.random.default_rng(11)
     intervals = [pdqs.trade(ill, np.where(ill, 1.0, 0.0), terms, rng).answer.interval for _ in range(100)]
     assert sum(low <= 50 <= high for low, high in intervals) >= 88
+
+
+def test_an_interval_for_all_values_at_once_is_never_inside_that_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control is the plain intervals of the stricter level: at one of these 67 values one is inside."""
+    rng = np.random.default_rng(7)
+    ages = np.clip(np.rint(rng.normal(36, 11, 2000)), 14, 80)
+    bids = rng.random(2000)
+    query = pdqs.Histogram(pdqs.Domain.grid(14, 80, 1))
+    terms = pdqs.presets.honest(query=query, budget=2000.0, question="value")
+    done = pdqs.trade(ages, bids, terms, np.random.default_rng(7))
+
+    def inside(answer: pdqs.Answer) -> int:
+        own, joint = answer.interval, answer.simultaneous
+        return int(((joint[:, 0] > own[:, 0]) | (joint[:, 1] < own[:, 1])).sum())
+
+    assert inside(done.answer) == 0
+    monkeypatch.setattr(histogram, "joint_ends", lambda _, __, joint: np.stack([joint.low, joint.high], axis=1))
+    assert inside(pdqs.answer(done.reports, done.offers, terms)) == 1

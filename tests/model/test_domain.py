@@ -75,6 +75,16 @@ def test_a_value_outside_the_domain_is_refused_with_its_row(domain: Domain, valu
         domain.encode(values)
 
 
+@pytest.mark.parametrize("make", [list, np.array, pd.Series], ids=["list", "numpy", "pandas"])
+def test_yes_and_no_are_answers_to_a_predicate_and_to_nothing_else(make: Any) -> None:
+    words = ["yes", "NO", "y", " n", "True", "false", "t", "F", "1", "0"]
+    assert Domain.binary().encode(make(words)).tolist() == [1, 0] * 5
+    with pytest.raises(InputError, match="row 2, column 'value': 'maybe' is no answer to a yes-or-no question"):
+        Domain.binary().encode(make(["yes", "maybe"]))
+    with pytest.raises(InputError, match="row 1, column 'value': 'yes' is not a number"):
+        Domain.grid(0, 1, 1).encode(make(["yes", "no"]))
+
+
 def test_categories_have_no_mean() -> None:
     with pytest.raises(DomainError, match="no mean"):
         _ = Domain.categories(["a", "b"]).numbers

@@ -143,5 +143,5 @@ def test_a_plan_says_in_words_what_other_questions_would_give() -> None:
     changes = pdqs.plan(pdqs.presets.sound(query=incomes, budget=300.0, epsilon_max=2.0), owners=600).changes()
     found = {each.name: width for each, width in changes.found}
     whole = "asking for whole values, 101 of them, instead of levels of 5,000"
-    assert found[whole] > 2 * changes.here
+    assert found[whole] > 2 * changes.plan.half_width
     assert "asking for levels of 2,500 instead of levels of 5,000" in found

@@ -131,3 +131,10 @@ def test_terms_are_named_by_what_sets_them_apart() -> None:
 def test_what_cannot_be_compared_is_refused(terms: list[pdqs.Terms], more: dict[str, int], says: str) -> None:
     with pytest.raises(pdqs.PdqsError, match=says):
         pdqs.compare(terms, [0, 1], [0.1, 0.2], np.random.default_rng(0), **more)
+
+
+def test_terms_alone_are_refused_with_what_is_missing_and_one_mechanism_may_stand_alone() -> None:
+    terms = pdqs.Terms(query=COUNT, budget=1)
+    with pytest.raises(pdqs.PdqsError, match=r"pdqs.compare\(terms, values, bids, rng\)"):
+        pdqs.compare(terms)
+    assert len(pdqs.compare(terms, ["yes", "no"], [0.1, 0.2], np.random.default_rng(0), rounds=1).outcomes) == 1

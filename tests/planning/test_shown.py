@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -66,3 +67,31 @@ def test_a_plan_draws_its_own_curve() -> None:
     (axes,) = plan.figure().axes
     marked = next(line for line in axes.lines if line.get_marker() == "D")
     assert np.asarray(marked.get_xydata()) == pytest.approx(np.array([[40.0, 100 * plan.half_width]]))
+
+
+def test_a_plan_its_curve_and_its_changes_tell_the_same_width() -> None:
+    plan = pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=60.0), owners=300)
+    assert plan.changes().rows()[0] == ("as planned", plan.unit.bare(plan.half_width))
+    assert plan.curve(budgets=[60.0]).half_widths.tolist() == [plan.half_width]
+    assert plan.half_width != pdqs.plan(pdqs.Terms(query=pdqs.Count(), budget=61.0), owners=300).half_width
+
+
+@pytest.mark.parametrize("preset", [pdqs.presets.honest, pdqs.presets.sound])
+def test_more_money_never_gives_a_wider_interval_on_a_curve(preset: Callable[..., pdqs.Terms]) -> None:
+    curve = pdqs.plan(preset(query=pdqs.Count(), budget=200.0), owners=1000).curve()
+    known = curve.half_widths[np.isfinite(curve.half_widths)]
+    assert known.size >= 8
+    assert (np.diff(known) < 0).all()
+    assert [text for text, _ in curve.rows()] == [f"{float(f'{b:.1e}'):,.2f}" for b in curve.budgets]
+
+
+def test_few_asked_of_very_many_are_planned_as_few_of_many() -> None:
+    """A lottery that asks 150 of a million asks 150 of ten thousand million; the widths of the two differ by chance."""
+    terms = pdqs.Terms(query=pdqs.Count(), budget=200.0)
+    many, most = (pdqs.plan(terms, owners=owners) for owners in (10**6, 10**10))
+    assert most.half_width == pytest.approx(many.half_width, rel=0.06)
+    assert most.bought_share * 10**4 == pytest.approx(many.bought_share, rel=0.1)
+    with pytest.raises(
+        pdqs.PdqsError, match=r"at most 10,000,000,000, more than there are people, got 100,000,000,000"
+    ):
+        pdqs.plan(terms, owners=10**11)

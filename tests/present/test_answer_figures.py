@@ -97,7 +97,7 @@ def test_the_stages_of_a_quantile_are_drawn_below_it_where_there_are_any() -> No
 
     class Staged:
         def cdf(self) -> Cdf:
-            return dataclasses.replace(plain, windows=((20.0, 50.0), (28.0, 44.0), (33.0, 40.0)))
+            return dataclasses.replace(plain, windows=((8.0, 75.0), (28.0, 44.0), (33.0, 40.0)))
 
         def at(self, share: float) -> Any:
             return np.array(answer.interval_if_dishonest(share))
@@ -106,6 +106,13 @@ def test_the_stages_of_a_quantile_are_drawn_below_it_where_there_are_any() -> No
     assert_legible(figure)
     said = [text.get_text() for text in figure.axes[0].texts]
     assert [words for words in said if words.startswith("stage")] == ["stage 1", "stage 2", "stage 3"]
+    axes = figure.axes[0]
+    frame, legend = axes.get_window_extent(), axes.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().y1 <= frame.y0  # over no line and no bar
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
 
 
 def test_a_histogram_shows_the_intervals_of_each_and_of_all_at_once() -> None:

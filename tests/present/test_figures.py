@@ -61,13 +61,24 @@ def curve() -> Any:
 
 def test_a_plan_is_drawn_as_it_was_computed(curve: Any) -> None:
     figure = curve.figure()
-    line = figure.axes[0].lines[0]
-    assert np.array_equal(line.get_xdata(), curve.budgets)
-    assert np.allclose(line.get_ydata(), 100 * curve.half_widths)
-    assert figure.axes[0].lines[1].get_xdata()[0] == curve.plan.budget
+    line, dots, diamond = figure.axes[0].lines
+    assert np.array_equal(dots.get_xdata(), curve.budgets)
+    assert np.allclose(dots.get_ydata(), 100 * curve.half_widths)
+    assert diamond.get_xdata()[0] == curve.plan.budget
+    assert (*diamond.get_xydata()[0],) in {(*point,) for point in line.get_xydata()}  # the curve goes through it
     assert "budget (units of money)" in figure.axes[0].get_xlabel()
     assert "percentage points" in figure.axes[0].get_ylabel()
     assert_legible(figure)
+
+
+@pytest.mark.parametrize("part", [0.02, 1.0, 60.0])
+def test_what_a_plan_buys_is_written_inside_its_picture_wherever_the_point_lies(curve: Any, part: float) -> None:
+    plan = dataclasses.replace(curve.plan, budget=1e7 * part)
+    figure = dataclasses.replace(curve, plan=plan, budgets=1e7 * np.geomspace(0.02, 60.0, 6)).figure()
+    figure.draw_without_rendering()
+    (words,) = (text for text in figure.axes[0].texts if "buys" in text.get_text())
+    box, frame = words.get_window_extent(), figure.axes[0].get_window_extent()
+    assert frame.x0 <= box.x0 < box.x1 <= frame.x1
 
 
 def test_a_plan_of_nothing_has_no_picture() -> None:

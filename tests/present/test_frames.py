@@ -35,7 +35,7 @@ def test_a_trade_is_the_same_table_in_every_library(done: pdqs.Trade) -> None:
     assert not done.reports.arrived.all()  # so that the reports have holes
     for name in COLUMNS:
         assert polars[name].to_list() == arrow.column(name).to_pylist()
-        assert [None if cell != cell else cell for cell in frame[name].tolist()] == polars[name].to_list()
+        assert [None if pd.isna(cell) else cell for cell in frame[name].tolist()] == polars[name].to_list()
 
 
 def test_money_is_in_units_and_a_missing_report_is_null(done: pdqs.Trade) -> None:
@@ -44,6 +44,7 @@ def test_money_is_in_units_and_a_missing_report_is_null(done: pdqs.Trade) -> Non
     assert table["paid"].sum() == pytest.approx(done.payments.total)
     assert table["report"].is_null().to_list() == (~done.reports.arrived).tolist()
     assert table["report"].dtype == pl.Int64
+    assert set(done.to_pandas()["report"].dropna().astype(str)) == {"0", "1"}
     assert table["asked"].to_list() == (done.offers.q > 0).tolist()
 
 

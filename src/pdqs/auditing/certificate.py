@@ -106,7 +106,7 @@ def _loss(report: AuditReport) -> str:
 
 def _purse(report: AuditReport) -> str:
     found = report.budget
-    if found.kept_ex_ante and found.kept_ex_post:
+    if found.kept_ex_ante and found.kept_ex_post and report.terms.keeps_budget:
         return "The buyer can always pay everyone: no round cost more than the budget, whatever the coins did."
     if found.kept_ex_ante:
         return (
@@ -293,5 +293,10 @@ thead th { border-top: 0; color: var(--soft); font-weight: 500; }
 .record td { overflow-wrap: anywhere; } .record p { color: var(--soft); font-size: 13px; }
 @media (max-width: 760px) { main { padding: 22px 18px; margin: 0; border-radius: 0; }
   .promises, .pair, .pictures { grid-template-columns: 1fr; } .seal { width: 78px; } }
-@media print { body { background: #fff; } main { border: 0; box-shadow: none; margin: 0; padding: 0; } }
+@media print { :root { --soft: #333c46; --line: #aab4bd; }
+  body { background: #fff; font-size: 11pt; } main { border: 0; box-shadow: none; margin: 0; padding: 0; }
+  .promises { grid-template-columns: 1fr 1fr; } .pair { grid-template-columns: 1fr; }
+  .kind, .card h2 small, .card .measured, .unpromised ul, .pair p, .record p, table, figcaption, figcaption span
+  { font-size: 10pt; } .card, figure, .example, tr { break-inside: avoid; } h2 { break-after: avoid; }
+  .pictures { grid-template-columns: 1fr; } figure svg { max-width: 120mm; } }
 """

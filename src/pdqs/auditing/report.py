@@ -94,8 +94,15 @@ class AuditReport(Shown):
 
     def notes(self) -> tuple[str, ...]:
         example = self.truthfulness.example
-        found = (f"{example}, in {describe_market(example.market)}",) if example.gains else ()
+        found = (f"{example}, in {describe_market(example.market)}{self._largest()}",) if example.gains else ()
         return (*found, *UNPROMISED)
+
+    def _largest(self) -> str:
+        """That the lie shown is not the largest one found, where it is not: it is one to check by hand."""
+        found = self.truthfulness
+        if found.example.gain_micros >= found.worst.gain_micros * (1.0 - 1e-9):
+            return ""
+        return f" (small enough to check by hand; the most gained in any market is {found.worst.gain_micros / 1e6:.4g})"
 
     def to_dict(self) -> dict[str, object]:
         """Plain figures, ready for JSON; what is infinite is the string "infinite"."""

@@ -102,7 +102,7 @@ def truthful_promise(found: Truthfulness, claimed: Claims) -> Promise:
     own = found.by_market[0]
     if found.kept:
         measured = f"{tried}: the best gains {max(found.worst.gain_micros, 0.0):.2f} millionths, all of it rounding"
-        short = f"{max(found.worst.gain_micros, 0.0):.1f} micro"
+        short = f"{max(found.worst.gain_micros, 0.0):.1f} millionths"
     else:
         gain = "gains" if found.gainers == 1 else "gain"
         measured = (
@@ -148,7 +148,7 @@ def budget_promise(found: Budget, claimed: Claims) -> Promise:
         kept=kept,
         measured=measured,
         short=short,
-        on_average_only=not found.kept_ex_post,
+        on_average_only=not (found.kept_ex_post and claimed.budget_ex_post),
     )
 
 

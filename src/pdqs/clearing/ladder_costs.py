@@ -79,7 +79,7 @@ class Costs:
             payments = np.zeros(self._bids.size) if chosen is None else chosen.payment(self._bids)
             charges = payment_micros(payments * _CHARGE)
             if int(charges.max()) * self._crowd.owners >= 2**63:
-                raise TermsError("payments are too large to add up in micro-units: use a larger unit of money")
+                raise TermsError("payments are too large to add up to a millionth: use a larger unit of money")
             everyone = charges[1 : self._split]
             self._known[rung] = _RungCosts(
                 total=int(np.dot(everyone, self._crowd.counts)),

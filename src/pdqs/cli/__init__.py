@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NoReturn
 
 from pdqs import __version__
 from pdqs.cli.endings import STOPPED, UNHEARD, drop_output, notes_on_stderr
 from pdqs.cli.extras import missing_extra
+from pdqs.cli.usage import UsageFault, usage_words
 from pdqs.model.errors import PdqsError
 
 if TYPE_CHECKING:
@@ -135,15 +136,7 @@ def _load_and_run(word: str, arguments: list[str]) -> None:
     except Exception as fault:
         if not isinstance(fault, UsageFault):
             raise
-        said = fault.format_message().rstrip(".")
-        _fail(f"{said} Try pdqs {word} --help" if said.endswith("?") else f"{said}: try pdqs {word} --help")
-
-
-@runtime_checkable
-class UsageFault(Protocol):
-    """Typer keeps its usage errors in a module that moves between versions; what they have in common is this."""
-
-    def format_message(self) -> str: ...
+        _fail(usage_words(fault, word))
 
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:

@@ -2,7 +2,8 @@
 
 IC   no lie gains: owners of a market of 60 bid otherwise, and are no better off than rounding makes them.
 IR   nobody loses: every owner is paid at least her price for what the terms say she sells, on whole micro-units.
-BF   the budget holds: what is offered, and what is paid in every round that was run.
+BF   the budget holds: what is offered, and what is paid in every round that was run. A contract that pays by the coin
+     ("on-selection") promises it on average only, as the audit has it: what is offered, not what is paid.
 LDP  the broker learns no more than stated: the payment does not show the coin, and the loss stated is the true one.
 COV  the interval covers: not so few of the rounds' intervals hold the truth that chance cannot explain it.
 """
@@ -23,6 +24,7 @@ from pdqs.auditing.temptation import Temptation
 from pdqs.clearing import clear
 from pdqs.model.arrays import Floats
 from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.model.names import ContractName
 from pdqs.privacy.loss import epsilon
 from pdqs.rounds.terms import Terms
 from pdqs.trade import Trade
@@ -40,11 +42,16 @@ _ULPS = 2.0**-50
 @final
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Whether one promise was kept wherever we looked, and what was found."""
+    """Whether one promise was kept wherever we looked, and what was found; ``on_average`` if only so."""
 
     name: str
     kept: bool
     found: str
+    on_average: bool = False
+
+    def __str__(self) -> str:
+        """Its name, as dashes if it was broken, in brackets if it was kept on average."""
+        return (f"({self.name})" if self.on_average else self.name) if self.kept else "-" * len(self.name)
 
 
 def measured(terms: Terms, rounds: Sequence[Trade], truth: float) -> tuple[Promise, ...]:
@@ -98,11 +105,15 @@ def rational(done: Trade) -> Promise:
 def within_budget(rounds: Sequence[Trade]) -> Promise:
     """What was offered and what was paid, against the budget."""
     over = sum(not done.payments.within_budget for done in rounds)
-    most = max(max(done.payments.total_micros, done.offers.spent_micros) for done in rounds)
+    offered = max(done.offers.spent_micros for done in rounds)
+    most = max(offered, *(done.payments.total_micros for done in rounds))
     budget = rounds[0].terms.budget_micros
+    found = f"within budget in all of {len(rounds)} rounds"
     if most > budget:
-        return Promise("BF", False, f"over budget in {over} of {len(rounds)} rounds, by up to {most / budget - 1:.1%}")
-    return Promise("BF", True, f"within budget in all of {len(rounds)} rounds")
+        found = f"over budget in {over} of {len(rounds)} rounds, by up to {most / budget - 1:.1%}"
+    if rounds[0].terms.contract == ContractName.ON_SELECTION and offered <= budget:
+        return Promise("BF", True, f"on average: {found}", on_average=True)
+    return Promise("BF", most <= budget, found)
 
 
 def private(done: Trade) -> Promise:

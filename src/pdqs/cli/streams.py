@@ -59,8 +59,11 @@ def running(cluster: str | None, called: Mapping[str, str] | None = None) -> Ite
             yield Run(engine=engine, progress=Meter(), names=names)
 
 
-def folder_of(out: str | None) -> str:
-    """Where the parts go: a folder here, or one of an object store by its URI."""
+def folder_of(out: str | None, source: str = "") -> str:
+    """Where the parts of what is read from ``source`` go: a folder here, or one of an object store by its URI."""
+    folder = Path(source)
+    if source and folder.is_dir() and next(folder.rglob("*.parquet"), None) is None:
+        raise FileError(f"{source} is a folder, and there is no Parquet file here: name a file, as in bids.csv")
     if out is None or ("://" not in out and Path(out).suffix):
         raise FileError("a stream is written as a folder of Parquet files: give --out with the name of a folder")
     return out
@@ -88,7 +91,7 @@ class RoundOptions:
         """pdqs clear over a stream."""
         from pdqs.cli.output import console_output, terms_data
 
-        folder = self._folder(out)
+        folder = self._folder(out, bids)
         with running(self.cluster, columns.names) as run:
             totals = run.clear(bids, terms, folder, draws=seed)
         to = console_output(self.as_json)
@@ -100,7 +103,7 @@ class RoundOptions:
         """pdqs trade over a stream."""
         from pdqs.cli.output import console_output, terms_data
 
-        folder = self._folder(out)
+        folder = self._folder(out, market)
         if columns.round_to_grid:
             raise FileError(f"cannot round {market}: a stream is read as it is; leave --round-to-grid out")
         with running(self.cluster, columns.names) as run:
@@ -119,11 +122,11 @@ class RoundOptions:
         }
         to.finish(result)
 
-    def _folder(self, out: str | None) -> str:
+    def _folder(self, out: str | None, source: str) -> str:
         """Where the parts go. A stream has no picture: no row of it is kept to be drawn."""
         if self.picture is not None:
             raise FileError(f"cannot draw {self.picture}: a stream keeps no rows to draw; leave --picture out")
-        return folder_of(out)
+        return folder_of(out, source)
 
 
 @final
@@ -156,7 +159,7 @@ class AnswerOptions:
         """pdqs answer over two streams, row beside row; the budget is what the offers come to, unless one is given."""
         from pdqs.cli.output import console_output, terms_data
 
-        folder = None if out is None else folder_of(out)
+        folder = None if out is None else folder_of(out, offers)
         following = None if self.next_offers is None else (folder_of(self.next_offers), self.ended)
         with running(self.cluster) as run:
             totals = run.add_up(offers, options.terms(budget=0.0))

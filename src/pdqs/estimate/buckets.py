@@ -12,7 +12,7 @@ from pdqs.estimate.drawn import simultaneous_level
 from pdqs.estimate.drawn_buckets import DrawnBuckets, found_buckets, guarded_buckets
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.level import z_of
-from pdqs.estimate.readings import MovedEnds, Reading
+from pdqs.estimate.readings import MovedEnds, Reading, joint_ends
 from pdqs.estimate.score import Scored
 from pdqs.estimate.simplex import on_simplex
 from pdqs.model.arrays import Floats
@@ -31,7 +31,7 @@ def read_buckets(evidence: Evidence, terms: Terms, level: float) -> Reading:
         value=n * on_simplex(own.estimate),
         raw=n * own.estimate,
         interval=n * np.stack([own.low, own.high], axis=1),
-        simultaneous=n * np.stack([jointly.low, jointly.high], axis=1),
+        simultaneous=n * joint_ends(own.low, own.high, jointly),
         standard_error=n * found.standard_error,
         widening=MovedEnds(low=own.low, high=own.high, reach=reach, ends=(0.0, 1.0), owners=n),
         slack=float(np.minimum(own.estimate - own.low, own.high - own.estimate).min()),

@@ -7,7 +7,7 @@ import numpy as np
 from pdqs.estimate.drawn import simultaneous_level
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.functionals import Shares
-from pdqs.estimate.readings import MovedEnds, Reading, estimated_shares
+from pdqs.estimate.readings import MovedEnds, Reading, estimated_shares, joint_ends
 from pdqs.rounds.terms import Terms
 
 
@@ -21,7 +21,7 @@ def read_histogram(evidence: Evidence, terms: Terms, level: float) -> Reading:
         value=np.clip(raw, 0.0, n),
         raw=raw,
         interval=n * np.stack([found.low, found.high], axis=1),
-        simultaneous=n * np.stack([jointly.low, jointly.high], axis=1),
+        simultaneous=n * joint_ends(found.low, found.high, jointly),
         standard_error=n * found.standard_error,
         widening=MovedEnds(low=found.low, high=found.high, reach=found.reach, ends=(0.0, 1.0), owners=n),
         slack=float(np.minimum(found.estimate - found.low, found.high - found.estimate).max()),

@@ -20,7 +20,7 @@ from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.functionals import Functional, NumberMean
 from pdqs.estimate.guarded import guarded_mean, guarded_shares
 from pdqs.estimate.level import z_of
-from pdqs.estimate.score import weighted_scores
+from pdqs.estimate.score import Scored, weighted_scores
 from pdqs.model.arrays import Figure, Floats
 from pdqs.model.names import EstimatorName
 
@@ -84,6 +84,16 @@ class Reading:
     standard_error: Figure
     widening: Widening
     slack: float
+
+
+def joint_ends(low: Floats, high: Floats, joint: Scored | Estimated) -> Floats:
+    """The ends that hold all cells at once, a row each; never inside ``low`` and ``high``, which hold one by one.
+
+    The two are found by different ways of being safe, and where the reports tell least the stricter level may give the
+    narrower interval. What holds one by one is no part of a claim for all, so the wider of the two is taken.
+    """
+    ends: Floats = np.stack([np.minimum(low, joint.low), np.maximum(high, joint.high)], axis=1)
+    return ends
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Set
 
 import numpy as np
@@ -93,5 +94,32 @@ def _one_by_one(values: Column, column: str) -> Floats:
         try:
             parsed[row] = float(value)
         except (TypeError, ValueError):
-            raise RowError(row + 1, column, f"{value!r} is not a number") from None
+            held = str(value) if isinstance(value, str) else value  # NumPy's texts say what they are
+            raise RowError(row + 1, column, f"{held!r} is not a number{_instead(value)}") from None
     return parsed
+
+
+def _instead(cell: object) -> str:
+    """How to write a number that people would read, and a program must not guess.
+
+    >>> _instead("$0.67"), _instead("0,4"), _instead("cheap")
+    (': write 0.67, without a sign of currency', ': write decimals after a point and nothing between thousands', '')
+    """
+    if not isinstance(cell, str):
+        return ""
+    bare = "".join(letter for letter in cell if unicodedata.category(letter) != "Sc").strip()
+    if bare != cell.strip() and _is_number(bare):
+        return f": write {bare}, without a sign of currency"
+    if _is_number(bare.rstrip("% ")):
+        return f": write {bare.rstrip('% ')}, without a sign"
+    if any(sign.isdigit() for sign in bare) and not any(sign.isalpha() for sign in bare):
+        return ": write decimals after a point and nothing between thousands"
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

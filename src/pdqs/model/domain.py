@@ -21,6 +21,8 @@ from pdqs.model.errors import DomainError, RowError
 LARGEST_DOMAIN = 2**31
 KINDS = ("binary", "categories", "grid")
 
+_TRUTHS = {**dict.fromkeys(("yes", "y", "true", "t"), 1.0), **dict.fromkeys(("no", "n", "false", "f"), 0.0)}
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -66,7 +68,7 @@ class Domain:
 
     @staticmethod
     def binary() -> Domain:
-        """The answers 0 and 1 to a predicate; True and False are taken too."""
+        """The answers 0 and 1 to a predicate; True and False are taken too, and yes, y, true, t, no, n, false, f."""
         return Domain(kind="binary")
 
     @staticmethod
@@ -123,8 +125,8 @@ class Domain:
     def encode(self, values: Column, *, column: str = "value") -> Integers:
         """Codes 0..k-1 of a column of values; refuses what is not in the domain, naming the row.
 
-        >>> Domain.grid(10, 30, 10).encode([30, 10]).tolist()
-        [2, 0]
+        >>> Domain.grid(10, 30, 10).encode([30, 10]).tolist(), Domain.binary().encode(["Yes", "n"]).tolist()
+        ([2, 0], [1, 0])
         """
         columns.refuse_disorder(values, column=column)
         if self.kind == "categories":
@@ -133,7 +135,7 @@ class Domain:
             whole = values.astype(np.int64) - int(self.start)
             if not whole.size or (whole.min() >= 0 and whole.max() < self.size):
                 return whole
-        numbers = columns.numbers(values, column=column)
+        numbers = self._numbers(values, column)
         position = (numbers - self.start) / self.step
         codes = np.rint(position)
         with np.errstate(invalid="ignore"):  # an infinity less itself: not good, and not a warning
@@ -142,6 +144,20 @@ class Domain:
             row = int(np.argmin(good))
             raise RowError(row + 1, column, f"{numbers[row]:g} is not in the domain ({self})")
         return codes.astype(np.int64)
+
+    def _numbers(self, values: Column, column: str) -> Floats:
+        """A column as numbers; for a binary domain words are too."""
+        try:
+            return columns.numbers(values, column=column)
+        except RowError:
+            if self.kind != "binary":
+                raise
+        held = [_TRUTHS.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell for cell in cells(values)]
+        try:
+            return columns.numbers(held, column=column)
+        except RowError as fault:
+            said = f"{shown(held[fault.row - 1])} is no answer to a yes-or-no question: write 1 or 0, or yes or no"
+            raise RowError(fault.row, column, said) from None
 
     def decode(self, codes: Integers) -> Values:
         """The values that the codes stand for.

@@ -108,19 +108,26 @@ class Comparison(Shown, Framed):
         return "\n".join([self.title(), self.to_table(), *(f"  ! {note}" for note in self.notes())])
 
 
+_NEEDS = (
+    "mechanisms are compared on owners whose values are known: pdqs.compare(terms, values, bids, rng), rng a"
+    " np.random.default_rng(seed); what terms give before anyone has bid is told by pdqs.plan"
+)
+
+
 def compare(
-    terms: Sequence[Terms] | Mapping[str, Terms],
-    values: Column,
-    bids: Column,
-    rng: np.random.Generator,
+    terms: Terms | Sequence[Terms] | Mapping[str, Terms],
+    values: Column = None,
+    bids: Column = None,
+    rng: np.random.Generator | None = None,
     *,
     rounds: int = 100,
     level: float = 0.95,
 ) -> Comparison:
     """Run every mechanism ``rounds`` times on the same owners; draws and coins are fresh each round.
 
-    ``terms`` must all ask the same query; a mapping names them, else each is named by its rule and by what sets it
-    apart. Round r has the same seed for all, so that a mechanism's row does not hang on which others are listed.
+    ``terms`` is one mechanism or several, which must all ask the same query; a mapping names them, else each is named
+    by its rule and by what sets it apart. Round r has the same seed for all, so that a mechanism's row does not hang on
+    which others are listed.
 
     >>> import pdqs
     >>> rng = np.random.default_rng(3)
@@ -130,6 +137,9 @@ def compare(
     >>> [one.mechanism for one in found.outcomes], bool(found.outcomes[0].most_spent <= 50)
     (['lottery, unbiased', 'optimal, weighted'], True)
     """
+    if values is None or bids is None or rng is None:
+        raise InputError(_NEEDS)
+    terms = [terms] if isinstance(terms, Terms) else terms
     named = dict(terms) if isinstance(terms, Mapping) else names_apart(terms)
     query = _same_query(list(named.values()))
     if not isinstance(rng, np.random.Generator):

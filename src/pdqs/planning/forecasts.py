@@ -22,8 +22,8 @@ from pdqs.model.names import EstimatorName
 from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
 from pdqs.planning.changes import Change, changed_terms
 from pdqs.planning.guesses import Guess, shares_of
-from pdqs.planning.search import Tried, WidthAt, cheapest, polished
-from pdqs.planning.typical import Width, typical_width
+from pdqs.planning.search import Tried, WidthAt, cheapest, polished, round_budgets
+from pdqs.planning.typical import Look, Width, typical_width
 from pdqs.planning.units import Unit, unit_of
 from pdqs.present.frames import Cells, Framed, plain
 from pdqs.present.text import Shown, table
@@ -31,6 +31,9 @@ from pdqs.rounds.terms import Terms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MOST_OWNERS = 10**10
+"""More than there are people."""
 
 
 @final
@@ -81,8 +84,8 @@ class Plan(Shown):
         return min(1.0, 2.0 * math.exp(-2.0 * alpha * alpha * self.information))
 
     def curve(self, points: int = 12, budgets: Sequence[float] = ()) -> PlanCurve:
-        """Half-widths for these budgets, or from a twentieth of this one to four times it."""
-        at = np.array(budgets, dtype=np.float64) if len(budgets) else self.budget * np.geomspace(0.05, 4.0, points)
+        """Half-widths for these budgets, or for round ones from a twentieth of this one to four times it."""
+        at = np.array(budgets, dtype=np.float64) if len(budgets) else round_budgets(self.budget, points)
         found = [self._again(self.terms, np.array(self.guess), float(budget)) for budget in at]
         return PlanCurve(
             plan=self,
@@ -95,14 +98,13 @@ class Plan(Shown):
         """The half-width that other terms would give for the same money."""
         guess = np.array(self.guess)
         rows = [(each, self._again(each.terms, each.shares, self.budget)) for each in changed_terms(self.terms, guess)]
-        here = self._again(self.terms, guess, self.budget)
-        return PlanChanges(
-            plan=self, here=here.half_width, found=tuple((each, other.half_width) for each, other in rows)
-        )
+        return PlanChanges(plan=self, found=tuple((each, other.half_width) for each, other in rows))
 
     def _again(self, terms: Terms, shares: Floats, budget: float) -> Plan:
+        if terms is self.terms and budget == self.budget:
+            return self
         asked = _Asked(terms, shares, self.owners, self.level, self.guessed)
-        return asked.plan(budget, asked.width(budget, rough=True))
+        return asked.plan(budget, asked.width(budget, Look.CURVE))
 
     def to_dict(self) -> dict[str, object]:
         """The plan as plain values that JSON takes, its terms and their hash among them."""
@@ -208,10 +210,9 @@ class PlanCurve(Shown, Framed):
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlanChanges(Shown):
-    """What other terms would give for the same money; ``here`` is the plan's own width, by as many typical rounds."""
+    """What other terms would give for the same money."""
 
     plan: Plan
-    here: float
     found: tuple[tuple[Change, float], ...]
 
     def title(self) -> str:
@@ -219,7 +220,10 @@ class PlanChanges(Shown):
 
     def rows(self) -> list[tuple[str, str]]:
         unit = self.plan.unit
-        return [("as planned", unit.bare(self.here)), *((each.name, unit.bare(width)) for each, width in self.found)]
+        return [
+            ("as planned", unit.bare(self.plan.half_width)),
+            *((each.name, unit.bare(width)) for each, width in self.found),
+        ]
 
 
 @final
@@ -233,8 +237,8 @@ class _Asked:
     level: float
     guessed: bool
 
-    def width(self, budget: float, *, rough: bool = False) -> Width:
-        return typical_width(self.terms, self.shares, self.owners, budget, self.level, rough=rough)
+    def width(self, budget: float, look: Look = Look.WHOLE) -> Width:
+        return typical_width(self.terms, self.shares, self.owners, budget, self.level, look)
 
     def half_width(self, found: Width) -> float:
         return found.value if unit_of(self.terms.query, guessed=self.guessed).of_values else found.share
@@ -280,6 +284,8 @@ def plan(
     made(terms, Terms, "terms", PlanError)
     if whole(owners, "owners", PlanError) < 2:
         raise PlanError(f"owners must be a whole number of at least 2, got {owners}")
+    if owners > MOST_OWNERS:
+        raise PlanError(f"owners must be at most {MOST_OWNERS:,}, more than there are people, got {int(owners):,}")
     if half_width is not None and budget is not None:
         raise PlanError("give half_width= or budget=, not both")
     z_of(level)
@@ -314,7 +320,7 @@ def _for_half_width(asked: _Asked, half_width: float) -> Plan:
     seen: dict[float, Width] = {}
 
     def roughly(budget: float) -> float:
-        return asked.half_width(asked.width(budget, rough=True))
+        return asked.half_width(asked.width(budget, Look.GLANCE))
 
     def exactly(budget: float) -> float:
         seen[budget] = asked.width(budget)

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
+from pdqs.model.arrays import Floats
+
 NEAR = 0.999
 """A width between this part of the target and the target itself is found."""
 
@@ -93,3 +97,14 @@ def cheapest_between(target: float, width_at: WidthAt, low: Tried, high: Tried) 
         tried = Tried(budget, width_at(budget))
         high, low = (tried, low) if tried.width <= target else (high, tried)
     return high
+
+
+def round_budgets(budget: float, points: int) -> Floats:
+    """So many budgets from a twentieth of this one to four times it, in two digits where that tells them apart.
+
+    >>> round_budgets(200.0, 4).tolist()
+    [10.0, 43.0, 190.0, 800.0]
+    """
+    exact = budget * np.geomspace(0.05, 4.0, points)
+    rounded = np.array([float(f"{each:.1e}") for each in exact])
+    return rounded if np.unique(rounded).size == points else exact

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from enum import Enum
 from typing import final
 
 import numpy as np
@@ -38,11 +39,23 @@ from pdqs.rounds.terms import Terms
 LARGEST = 20_480
 """A larger market is like this one: with as much money an owner, its width is less by the root of its size."""
 
-_LARGEST_OF_ALL = 2**20
+_LARGEST_OF_ALL, _LARGEST_LOTTERY = 2**20, 8 * LARGEST
 _LEAST_ASKED = 256
 _OWNERS_IN_ALL = 4000
-_MOST_ANSWERS, _SURE, _IN_STEPS = 48, 0.02, 72
+_MOST_ANSWERS, _SURE = 48, 0.02
 _SEED = 20_261
+
+
+@final
+class Look(Enum):
+    """How long a budget is looked at: by how many answers at least, where an interval's ends move in steps."""
+
+    GLANCE = 0
+    """As a search for a budget does, time and again."""
+    CURVE = 18
+    """As a curve does, for each of its points."""
+    WHOLE = 72
+    """As the one figure that a plan stands by."""
 
 
 @final
@@ -75,23 +88,30 @@ NOTHING = Width(
 )
 
 
-def typical_width(terms: Terms, shares: Floats, owners: int, budget: float, level: float, *, rough: bool) -> Width:
-    """What a budget buys from so many owners whose values have these shares; ``rough`` looks at fewer markets."""
+def typical_width(terms: Terms, shares: Floats, owners: int, budget: float, level: float, look: Look) -> Width:
+    """What a budget buys from so many owners whose values have these shares."""
     if not budget > 0:
         return NOTHING
     size = min(owners, LARGEST)
-    sized, offers = _offers(terms, size, budget / owners, rough=rough)
-    while offers[0].bought < _LEAST_ASKED and size < min(owners, _LARGEST_OF_ALL):
-        size = min(8 * size, owners, _LARGEST_OF_ALL)  # so little money an owner that few were asked
-        sized, offers = _offers(terms, size, budget / owners, rough=rough)
-    rounds = [found for at, made in enumerate(offers) for found in _rounds(made, sized, shares, level, at, rough=rough)]
-    return _average(rounds, size / owners)
+    part = size / owners
+    sized, offers = _offers(terms, size, budget * part, look)
+    drawn = isinstance(terms.bound_rule, Asks)
+    largest = min(owners, _LARGEST_LOTTERY if drawn else _LARGEST_OF_ALL)
+    # So little money an owner that few were asked: a larger market, and then more money. A lottery that asks few of
+    # many is the same among more of them, each with as much less a chance; another rule goes to the cheaper ones.
+    while offers[0].bought < _LEAST_ASKED and (size < largest or (drawn and part < 1.0)):
+        grown = min(8 * size, largest)
+        part = min(part * (grown / size if grown > size else 8.0), 1.0)
+        size = grown
+        sized, offers = _offers(terms, size, budget * part, look)
+    rounds = [found for at, made in enumerate(offers) for found in _rounds(made, sized, shares, level, at, look)]
+    return _average(rounds, part, size / owners)
 
 
-def _offers(terms: Terms, size: int, money: float, *, rough: bool) -> tuple[Terms, list[Offers]]:
-    """Typical markets of this size, with so much money an owner, and their terms."""
-    terms = dataclasses.replace(terms, budget=money * size)
-    markets = _effort(terms, rough=rough).of(size)
+def _offers(terms: Terms, size: int, budget: float, look: Look) -> tuple[Terms, list[Offers]]:
+    """Typical markets of this size, and their terms."""
+    terms = dataclasses.replace(terms, budget=budget)
+    markets = _effort(terms, look).of(size)
     ranks = (np.arange(markets * size) + 0.5) / (markets * size)
     rng = np.random.default_rng([_SEED, size])
     dealt, drawn = (rng.permutation(ranks).reshape(markets, size) for _ in range(2))
@@ -114,19 +134,19 @@ class _Effort:
         return max(min(self.markets, _OWNERS_IN_ALL // size), self.least)
 
 
-def _effort(terms: Terms, *, rough: bool) -> _Effort:
+def _effort(terms: Terms, look: Look) -> _Effort:
     """Who is drawn makes the difference in a small lottery, what they were told to say where all can be asked."""
     if isinstance(terms.bound_rule, Asks):
-        return _Effort(2, 2) if rough else _Effort(24, 2, least=3)
-    return _Effort(1, 4) if rough else _Effort(8, 6)
+        return _Effort(2, 2) if look is Look.GLANCE else _Effort(24, 2, least=3)
+    return _Effort(1, 4) if look is Look.GLANCE else _Effort(8, 6)
 
 
-def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, *, rough: bool) -> list[Width]:
+def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, look: Look) -> list[Width]:
     """A few answers from the same offers: to clear is slower than to answer."""
-    effort = _effort(terms, rough=rough)
+    effort = _effort(terms, look)
     times = effort.answers if len(offers) < _OWNERS_IN_ALL else 2
-    if isinstance(terms.query, Median | Quantile) and not (rough or terms.asking.whole):
-        times = max(times, _IN_STEPS // effort.of(len(offers)))  # ends are values of the domain: few steps
+    if isinstance(terms.query, Median | Quantile) and not terms.asking.whole:
+        times = max(times, look.value // effort.of(len(offers)))  # ends are values of the domain: few steps
     rng = np.random.default_rng([_SEED, at])
     codes = typical_codes(shares, len(offers), terms.domain_size)
 
@@ -134,7 +154,7 @@ def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int,
         return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(count)]
 
     found = some(times)
-    while not rough and len(offers) >= _OWNERS_IN_ALL and len(found) < _MOST_ANSWERS and _unsure(found):
+    while look is Look.WHOLE and len(offers) >= _OWNERS_IN_ALL and len(found) < _MOST_ANSWERS and _unsure(found):
         found += some(2)
     return found
 
@@ -194,8 +214,11 @@ def _quantile_half_widths(evidence: Evidence, terms: Terms, shares: Floats, leve
     return float(found.high[at] - found.low[at]) / 2.0, wide, wide
 
 
-def _average(rounds: list[Width], part: float) -> Width:
-    """Over the rounds that had an answer, if at least half of them had; ``part`` is their size over the real one."""
+def _average(rounds: list[Width], part: float, size: float) -> Width:
+    """Over the rounds that had an answer, if at least half of them had.
+
+    ``part`` is what was asked of them over what the real round asks, ``size`` their size over the real one.
+    """
     answered = float(np.mean([each.answered for each in rounds]))
 
     def mean(of: list[float]) -> float:
@@ -208,7 +231,7 @@ def _average(rounds: list[Width], part: float) -> Width:
         value=narrower * mean([each.value for each in told]),
         jointly=narrower * mean([each.jointly for each in told]),
         information=mean([each.information for each in rounds]) / part,
-        bought_share=mean([each.bought_share for each in rounds]),
+        bought_share=mean([each.bought_share for each in rounds]) * size / part,
         mean_epsilon=mean([each.mean_epsilon for each in rounds]),
         answered=answered,
     )

@@ -178,17 +178,16 @@ def _draw_quantile(axes: Axes, answer: Answer, cdf: Cdf) -> None:
         color=BLUE,
         weight="bold",
     )
-    _draw_stages(axes, cdf)
     axes.set_ylim(-0.03 - 0.07 * len(cdf.windows), 1.03)
     axes.set_yticks(np.linspace(0, 1, 6), [f"{share:.0%}" for share in np.linspace(0, 1, 6)])
-    axes.set_xlim(float(numbers[0]) - step, float(numbers[-1]) + step)
+    shown = np.array([(numbers[0], numbers[-1]), *cdf.windows])
+    axes.set_xlim(float(shown.min()) - step, float(shown.max()) + step)
+    _draw_stages(axes, cdf)
     axes.xaxis.set_major_formatter("{x:,.10g}")
     axes.set_xlabel("value")
     axes.set_ylabel("owners at or below")
-    if answer.value > numbers.mean():
-        axes.legend(loc="upper left", fontsize=9.5)
-    else:  # the names of stages stand below
-        axes.legend(loc="center right" if cdf.windows else "lower right", fontsize=9.5)
+    # Beside the curve, the dashed line and the bars of stages: below them all.
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, fontsize=9.5, columnspacing=2.0)
 
 
 def _draw_stages(axes: Axes, cdf: Cdf) -> None:
@@ -196,14 +195,17 @@ def _draw_stages(axes: Axes, cdf: Cdf) -> None:
     for stage, (low, high) in enumerate(cdf.windows, start=1):
         height = -0.03 - 0.07 * (stage - 0.5)
         axes.plot([low, high], [height, height], color=BLUE, linewidth=3.0, marker="|", solid_capstyle="butt")
+        first, last = (float(end) for end in axes.get_xlim())
+        beyond = high < last - 0.12 * (last - first)  # else its name would be out of view
         axes.annotate(
             f"stage {stage}",
-            (high, height),
-            xytext=(6, 0),
+            (high if beyond else max(low, first), height),
+            xytext=(6, 0) if beyond else (4, 0),
             textcoords="offset points",
             va="center",
             size=9.0,
             color=BLUE,
+            bbox=None if beyond else {"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
 
 

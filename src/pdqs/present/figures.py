@@ -47,22 +47,31 @@ def trade_figure(done: Trade) -> Figure:
 
 def _draw_offers(asked: Axes, money: Axes, offers: Offers, terms: Terms) -> None:
     """Two panels over the bids that there are: the chance that counts, and the payment."""
+    from matplotlib.ticker import MaxNLocator
+
     paid = offers.payment_micros / MICROS_PER_UNIT
     if offers.by_lottery:
         _draw_chances(asked, offers)
     else:
         _draw_marks(asked, offers, offers.q)
         asked.set_ylabel("q, the chance that the report is true")
-        asked.legend(loc="upper right", markerscale=2)
     _draw_marks(money, offers, paid)
     for axes in (asked, money):
         axes.set_xlim(*_span_of(offers.bids))
         axes.set_xlabel("bid (money for a unit of epsilon)")
         axes.xaxis.set_major_formatter("{x:,.10g}")
     asked.set_ylim(-0.03, 1.03)
+    asked.yaxis.set_major_formatter("{x:.10g}")
+    # Below the panel, where it hides nobody.
+    legend = asked.legend(
+        loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=3, fontsize=9.5, columnspacing=1.0, handlelength=1.2
+    )
+    for mark in legend.legend_handles:
+        mark.set_alpha(1.0)  # type: ignore[union-attr]  # as faint as a row of many it could not be read
     asked.set_title(f"Who is asked: rule {terms.rule_name}")
     money.set_ylim(bottom=-0.03 * max(float(money.get_ylim()[1]), 1e-9))
     money.set_ylabel("payment (units of money)")
+    money.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     money.yaxis.set_major_formatter("{x:,.10g}")
     money.set_title(f"What is paid: {offers.spent:,.2f} of {offers.budget_micros / MICROS_PER_UNIT:,.2f}")
 
@@ -75,7 +84,7 @@ def _draw_chances(axes: Axes, offers: Offers) -> None:
         offers.chance[order],
         color=BLUE,
         linewidth=2.0,
-        label=f"chance of being asked (q = {offers.q.max():.2f})",
+        label=f"chance (q = {offers.q.max():.2f})",
     )
     marks: dict[str, Any] = {"alpha": 0.35, "linestyle": "none", "markersize": 9, "marker": "|"}
     asked = offers.asked
@@ -90,7 +99,6 @@ def _draw_chances(axes: Axes, offers: Offers) -> None:
         **marks,
     )
     axes.set_ylabel("chance of being asked")
-    axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))
 
 
 def _draw_marks(axes: Axes, offers: Offers, heights: Floats) -> None:

@@ -37,8 +37,12 @@ class Framed:
         return {name: plain(cells) for name, cells in self.columns().items()}
 
     def to_pandas(self) -> pd.DataFrame:
-        """A pandas table; whole numbers become floats where some are missing, as pandas has it."""
-        return _library("pandas").DataFrame({name: _own(cells) for name, cells in self.columns().items()})
+        """A pandas table; whole numbers stay whole where some are missing (``Int64``)."""
+        pandas = _library("pandas")
+        held = {name: _own(cells) for name, cells in self.columns().items()}
+        return pandas.DataFrame(
+            {name: pandas.array(cells, dtype="Int64") if _gaps(cells) else cells for name, cells in held.items()}
+        )
 
     def to_polars(self) -> pl.DataFrame:
         """A Polars table; null where there is no value."""
@@ -72,6 +76,11 @@ def plain(value: object) -> object:
 def _own(cells: Cells) -> Cells:
     """A copy, so that what is done to the table is not done to the result."""
     return np.array(cells) if isinstance(cells, np.ndarray) else list(cells)
+
+
+def _gaps(cells: Cells) -> bool:
+    """Whether these are whole numbers some of which are missing, which pandas would make floats of."""
+    return isinstance(cells, list) and {type(cell) for cell in cells} == {int, type(None)}
 
 
 def _of_one_kind(cells: Cells) -> Cells:

@@ -99,7 +99,9 @@ class Terms(Shown):
         budget_micros(self.budget)
         dearest = self.dearest_payment * MICROS_PER_UNIT
         if dearest > LARGEST_PAYMENT_MICROS:
-            raise TermsError(f"bids up to {self.bid_range[1]:g} make payments too large to count in micro-units")
+            raise TermsError(
+                f"bids up to {self.bid_range[1]:g} make payments too large to count: use a larger unit of money"
+            )
 
     def _resolve_question(self) -> None:
         plain = self.priced_as_binary or self.estimator in (EstimatorName.NAIVE, EstimatorName.SHRUNK)

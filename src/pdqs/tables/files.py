@@ -32,7 +32,6 @@ MONEY_COLUMNS = ("payment", "paid")
 
 LOGGER = logging.getLogger("pdqs.tables")
 
-_TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _PARQUET = b"PAR1"
 
 
@@ -100,10 +99,8 @@ class Table:
 
 
 def as_held(cell: object, domain: Domain) -> object:
-    """A cell as the domain spells it: the labels of categories are text; yes, no, True and False are answers too."""
-    if not domain.ordered:
-        return str(cell)
-    return _TRUTHS.get(str(cell).strip().lower(), cell) if domain.kind == "binary" else cell
+    """A cell as the domain spells it: the labels of categories are text."""
+    return cell if domain.ordered else str(cell)
 
 
 @contextmanager

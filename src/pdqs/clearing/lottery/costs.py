@@ -30,7 +30,7 @@ class Costs(Protocol):
 def costs_of(summary: LotterySummary, market: LotteryMarket) -> Costs:
     """The costs of a summary: owner by owner or cell by cell, at q* or beyond."""
     if largest_charge(market, market.ladder.highest) * summary.owners >= 2**63:
-        raise TermsError("payments are too large to add up in micro-units: use a larger unit of money")
+        raise TermsError("payments are too large to add up to a millionth: use a larger unit of money")
     if market.form.plain:
         if not summary.exact:
             return Cells(summary, market)

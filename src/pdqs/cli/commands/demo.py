@@ -103,7 +103,7 @@ def _table(to: Output, shown: Sequence[Showing]) -> None:
     rows = []
     for one in shown:
         answer, payments = one.first.answer, one.first.payments
-        kept = " ".join(promise.name if promise.kept else "-" * len(promise.name) for promise in one.promises)
+        kept = " ".join(map(str, one.promises))
         told = ("no answer", "-", "-")
         if answer.value is not None:
             low, high = answer.interval
@@ -113,8 +113,9 @@ def _table(to: Output, shown: Sequence[Showing]) -> None:
         rows.append((one.name, *told, f"{one.held}/{len(one.rounds)}", spent, kept))
     level = f"{shown[0].first.answer.level:.0%}"
     to.rows(("mechanism", "answer", "error", f"{level} interval", "held", "budget", "promises kept"), rows)
-    to.say("IC no lie gains, IR nobody loses, BF the budget holds, LDP the broker learns no more than stated,")
-    to.say("COV the interval covers; nobody promises that owners do not send noise, nor that a bid tells nothing")
+    to.say("IC no lie gains, IR nobody loses, BF the budget holds ((BF): on average),")
+    to.say("LDP the broker learns no more than stated, COV the interval covers;")
+    to.say("nobody promises that owners do not send noise, nor that a bid tells nothing")
 
 
 def _strip(one: Showing) -> Strip:
