@@ -49,6 +49,8 @@ def _serving(directory: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
 
 def test_serve_needs_no_configuration_prints_a_link_that_works_once_and_stops_in_good_order(tmp_path: Path) -> None:
     with _serving(tmp_path) as (process, address, code):
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(f"The market is kept in {tmp_path / 'pdqs-market.db'}; ")
         with MarketClient.enter(address, code) as operator:
             assert operator.me().user.role == "operator"
             assert operator.health().status == "ok"
