@@ -45,7 +45,8 @@ def test_a_round_over_http_ends_with_an_answer_and_balances_that_add_up(
     address = operator.address.rstrip("/")
     with _enter(operator, "consumer", "consumer") as consumer:
         operator.deposit(consumer.me().user.user_id, 30_000_000)
-        found = consumer.open(consumer.draft(plan()).round_id)
+        draft = consumer.draft(plan(budget_micros=1_000_000))
+        found = consumer.open(consumer.change_draft(draft.round_id, plan()).round_id)
         owners = []
         for i in range(12):
             with OwnerClient(address) as stranger:
@@ -54,7 +55,10 @@ def test_a_round_over_http_ends_with_an_answer_and_balances_that_add_up(
             owners.append(Visit(device=device, client=OwnerClient(address, token), clock=clock))
         for i, owner in enumerate(owners):
             (notice,) = owner.client.notices()
-            owner.bid(notice.round_id, 30_000 * i)
+            owner.bid(notice.round_id, 999_999)
+            if i % 2:
+                owner.withdraw_bid(notice.round_id)
+            owner.name_price(notice.round_id, 30_000 * i)
         clock.advance(60)
         cleared = consumer.clear(found.round_id)
         earned = 0

@@ -166,7 +166,7 @@ def test_no_message_has_a_field_for_a_coin(served_town: tuple[httpx.Client, Town
     told = fields - of_the_answer
     assert not {field for field in told if any(word in field for word in ("coin", "select", "truth", "honest"))}
     assert set(Report.model_fields) == {"terms_hash", "code"}
-    assert set(Bid.model_fields) == {"terms_hash", "bid_micros"}
+    assert set(Bid.model_fields) == {"terms_hash", "bid_micros", "replaces"}
     assert "query" not in Offer.model_fields
 
 

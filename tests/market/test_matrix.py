@@ -142,6 +142,7 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("GET", "/v1/rounds", None, (200, 200, 403, 403, 200)),
     ("GET", "/v1/rounds/{settled}", None, (200, 404, 403, 403, 200)),
     ("GET", "/v1/rounds/{draft}", None, (200, 404, 403, 403, 200)),
+    ("PUT", "/v1/rounds/{settled}/plan", PLAN, (409, 404, 403, 403, 403)),
     ("POST", "/v1/rounds/{settled}/open", None, (200, 404, 403, 403, 403)),
     ("POST", "/v1/rounds/{settled}/clear", None, (200, 404, 403, 403, 200)),
     ("POST", "/v1/rounds/{settled}/settle", None, (200, 404, 403, 403, 200)),

@@ -11,7 +11,16 @@ import secrets
 from collections.abc import Iterator
 from typing import final
 
-from pdqs.protocol.device_messages import Bid, BidReceipt, Message, Offer, Report, ReportReceipt, RoundNotice
+from pdqs.protocol.device_messages import (
+    Bid,
+    BidReceipt,
+    Message,
+    Offer,
+    Report,
+    ReportReceipt,
+    RoundNotice,
+    Withdrawal,
+)
 from pdqs.protocol.market_messages import (
     AnswerMessage,
     Forecast,
@@ -152,6 +161,10 @@ class MarketClient(Transport):
         """Draft a round."""
         return self._create(Round, "/v1/rounds", plan, key)
 
+    def change_draft(self, round_id: str, plan: RoundPlan) -> Round:
+        """Put another plan in the place of a draft's."""
+        return self.ask(Round, "PUT", f"/v1/rounds/{round_id}/plan", body=plan)
+
     def rounds(self, state: RoundState | None = None, after: str | None = None, limit: int = 50) -> RoundPage:
         """A page of rounds."""
         wanted = {"state": state} if state else {}
@@ -206,6 +219,10 @@ class MarketClient(Transport):
     def bid(self, round_id: str) -> BidReceipt:
         """The caller's own bid."""
         return self.ask(BidReceipt, "GET", f"/v1/rounds/{round_id}/bid")
+
+    def withdraw_bid(self, round_id: str) -> Withdrawal:
+        """Take back the caller's own bid, until bids close."""
+        return self.ask(Withdrawal, "DELETE", f"/v1/rounds/{round_id}/bid")
 
     def offer(self, round_id: str) -> Offer:
         """The caller's own offer."""

@@ -62,7 +62,7 @@ def forecast_by_price(market: Market, round_id: str) -> PriceOutlook:
     """The forecast for a round that owners can see."""
     with market.store.read() as connection:
         row = connection.execute(select(rounds).where(rounds.c.round_id == round_id)).one()
-    owners = max(owners_able(market), plan_of(row).minimum_owners)
+    owners = max(_about(owners_able(market)), plan_of(row).minimum_owners)
     return PriceOutlook(owners=owners, points=_points(row.plan, owners))
 
 
@@ -71,6 +71,15 @@ def owners_able(market: Market) -> int:
     able = select(func.count()).where(users.c.role == "owner", users.c.disabled_at_ms.is_(None))
     with market.store.read() as connection:
         return int(connection.scalar(able) or 0)
+
+
+def _about(owners: int) -> int:
+    """To two digits, so that one forecast serves while people come and go.
+
+    >>> _about(40), _about(12_345)
+    (40, 12000)
+    """
+    return int(float(f"{owners:.1e}"))
 
 
 @lru_cache(maxsize=64)
