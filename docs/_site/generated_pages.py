@@ -22,7 +22,7 @@ import pdqs
 from pdqs.cli import COMMANDS, main
 from pdqs.market import settings
 from pdqs.model import names
-from pdqs.protocol import device_messages, market_messages, problems
+from pdqs.protocol import device_messages, forecasts, market_messages, problems, round_questions
 
 COLUMNS = "96"
 """How wide the help of a command is set."""
@@ -204,11 +204,13 @@ def messages_page() -> str:
         "JSON objects; a field that is not listed is refused. Money is in whole micro-units (`_micros`), time in"
         " milliseconds since 1970 (`_ms`), q in multiples of 2^-32.",
     ]
-    for title, module in (("Owner and market", device_messages), ("Consumer, operator and market", market_messages)):
+    others = (market_messages, round_questions, forecasts)
+    for title, modules in (("Owner and market", (device_messages,)), ("Consumer, operator and market", others)):
         parts.append(f"## {title}")
-        for name, kind in _public(module):
-            if inspect.isclass(kind) and issubclass(kind, BaseModel) and kind.__module__ == module.__name__:
-                parts += [f"### {name}", _first_line(kind), *_fields_of(kind)]
+        for module in modules:
+            for name, kind in _public(module):
+                if inspect.isclass(kind) and issubclass(kind, BaseModel) and kind.__module__ == module.__name__:
+                    parts += [f"### {name}", _first_line(kind), *_fields_of(kind)]
     return "\n\n".join(parts) + "\n"
 
 

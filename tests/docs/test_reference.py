@@ -69,13 +69,14 @@ def test_every_command_is_listed_with_its_help() -> None:
 
 def test_every_setting_problem_and_message_is_listed() -> None:
     from pdqs.market.settings import Settings
-    from pdqs.protocol import device_messages, market_messages
+    from pdqs.protocol import device_messages, forecasts, market_messages, round_questions
     from pdqs.protocol.problems import ProblemType
 
+    every = (device_messages, market_messages, round_questions, forecasts)
     listed, problems, wire = pages.settings_page(), pages.problems_page(), pages.messages_page()
     assert all(f"| `PDQS_{field.name.upper()}` |" in listed for field in fields(Settings))
     assert all(f"| `{kind.value}` |" in problems for kind in ProblemType)
-    kinds = [kind for module in (device_messages, market_messages) for kind in vars(module).values()]
+    kinds = [kind for module in every for kind in vars(module).values()]
     messages = {kind.__name__ for kind in kinds if inspect.isclass(kind) and issubclass(kind, device_messages.Message)}
     assert len(messages) > 20
     assert not [name for name in messages if f"### {name}\n" not in wire]

@@ -1,8 +1,8 @@
-"""kill -9 at random moments of clearing and settling: after a restart the market must be as if nothing had happened.
+"""kill -9 at random moments of clearing, opening a stage or settling: after a restart it is as if nothing happened.
 
     python tests/market/killing.py --kills 100 --database sqlite --out docs/results/market/kills_sqlite.json
 
-For every kill: a copy of one and the same market, a process that clears (or settles) its round, a SIGKILL at a moment
+For every kill: a copy of one and the same market, a process that takes its round a step further, a SIGKILL at a moment
 drawn uniformly from the time that an uninterrupted run takes (and a tenth more), a restart that keeps the deadlines as
 ``pdqs serve`` does, and a comparison of every row of every table with those of the uninterrupted run. The clock is
 fixed, so the comparison is exact.
@@ -24,18 +24,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from sqlalchemy import Connection
 
 from market.town import FakeClock, contents, found_town, new_database, postgres_server
-from pdqs.market import Market, round_steps
+from pdqs.market import Market, reads, round_steps, staging
 from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import bids
 from pdqs.market.store.schema import reports as reports_table
+from pdqs.protocol.device_messages import DomainMessage
+from pdqs.protocol.market_messages import QueryMessage
 
-STEPS = ("clear", "settle")
+STEPS = ("clear", "stage", "settle")
+MEDIAN = QueryMessage(kind="median", text="What is your age?", domain=DomainMessage(kind="grid", size=100))
+"""Asked in stages: the round that is killed between the first and the second."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ def prepared(url: str, step: str, owners: int) -> tuple[str, int]:
     """Fill a database up to the moment before the step; gives the round and the hour."""
     town = found_town(url)
     town.add_owners(owners)
-    found = town.open_round()
+    found = town.open_round(query=MEDIAN) if step == "stage" else town.open_round()
     rows = [
         {"round_id": found.round_id, "owner_id": o.user_id, "bid_micros": 1000 * i % 10**6, "placed_at_ms": 1}
         for i, o in enumerate(town.owners)
@@ -60,11 +65,12 @@ def prepared(url: str, step: str, owners: int) -> tuple[str, int]:
     with town.market.store.write() as connection:
         connection.execute(bids.insert(), rows)
     town.clock.advance(60)
-    if step == "settle":
+    if step != "clear":
         cleared = round_steps.clear_round(town.market, town.operator, found.round_id)
         sent = [
             {"round_id": found.round_id, "owner_id": owner.user_id, "code": i % 2, "received_at_ms": 1}
             for i, owner in enumerate(town.asked(cleared))
+            if reads.offer(town.market, owner, found.round_id).stage == 1
         ]
         with town.market.store.write() as connection:
             connection.execute(reports_table.insert(), sent)
@@ -105,21 +111,30 @@ def _postgres_scene(server: str, step: str, owners: int) -> Scene:
 
 def break_in_two() -> None:
     """Make a step two transactions with a pause between, as no market should: the comparison must see it."""
-    change = round_steps._change
+    change, ask = round_steps._change, staging._ask
 
-    def halfway(connection: Connection, round_id: str, **values: object) -> None:
+    def pause(connection: Connection) -> None:
         connection.exec_driver_sql("COMMIT")
         time.sleep(1.0)
         connection.exec_driver_sql("BEGIN")
+
+    def halfway(connection: Connection, round_id: str, **values: object) -> None:
+        pause(connection)
         change(connection, round_id, **values)
 
-    round_steps._change = halfway
+    def asked_halfway(connection: Connection, row: Any, opened: Any, owner_ids: Any, made: Any) -> dict[str, int]:
+        found = ask(connection, row, opened, owner_ids, made)
+        pause(connection)
+        return found
+
+    round_steps._change, staging._ask = halfway, asked_halfway
 
 
 def perform(url: str, scene: Scene) -> None:
     """The step, as a server does it."""
     market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
-    do = round_steps.clear_round if scene.step == "clear" else round_steps.settle_round
+    steps = (round_steps.clear_round, round_steps.open_next_stage, round_steps.settle_round)
+    do = dict(zip(STEPS, steps, strict=True))[scene.step]
     do(market, round_steps.THE_CLOCK, scene.round_id)
     market.store.close()
 

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of clearing and settling; ``killing.py`` does it a hundred times, here a handful."""
+"""kill -9 while clearing, opening a stage and settling; ``killing.py`` does it a hundred times, here a handful."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).with_name("killing.py")
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_a_market_killed_while_clearing_or_settling_ends_as_if_it_had_not_been(database: str, tmp_path: Path) -> None:
+def test_a_market_killed_at_any_step_ends_as_if_it_had_not_been(database: str, tmp_path: Path) -> None:
     if database == "postgresql":
         pytest.importorskip("pgserver", reason="PostgreSQL tests need the package pgserver")
     found = tmp_path / "kills.json"
@@ -21,7 +21,7 @@ def test_a_market_killed_while_clearing_or_settling_ends_as_if_it_had_not_been(d
     done = subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     kills = json.loads(found.read_text())["kills"]
-    assert {step: sum(counts.values()) for step, counts in kills.items()} == {"clear": 3, "settle": 3}
+    assert {step: sum(counts.values()) for step, counts in kills.items()} == {"clear": 3, "stage": 3, "settle": 3}
 
 
 def test_a_market_that_clears_in_two_transactions_is_caught() -> None:

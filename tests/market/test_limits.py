@@ -19,7 +19,8 @@ from pdqs.market import Settings, access, forecasting, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.protocol.device_messages import DomainMessage
-from pdqs.protocol.market_messages import ForecastRequest, QueryMessage, User
+from pdqs.protocol.forecasts import ForecastRequest
+from pdqs.protocol.market_messages import QueryMessage, User
 from pdqs.protocol.problems import MarketError, ProblemType, TooManyRequestsError, UnprocessableError
 
 

@@ -145,6 +145,7 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("PUT", "/v1/rounds/{settled}/plan", PLAN, (409, 404, 403, 403, 403)),
     ("POST", "/v1/rounds/{settled}/open", None, (200, 404, 403, 403, 403)),
     ("POST", "/v1/rounds/{settled}/clear", None, (200, 404, 403, 403, 200)),
+    ("POST", "/v1/rounds/{settled}/next-stage", None, (200, 404, 403, 403, 200)),
     ("POST", "/v1/rounds/{settled}/settle", None, (200, 404, 403, 403, 200)),
     ("POST", "/v1/rounds/{settled}/cancel", None, (409, 404, 403, 403, 409)),
     ("POST", "/v1/rounds/{settled}/nonce", {"nonce": "0" * 64}, (409, 404, 403, 403, 403)),

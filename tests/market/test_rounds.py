@@ -136,7 +136,7 @@ def test_every_kind_of_query_is_answered(town: Town, kind: Any, domain: DomainMe
     query = QueryMessage(kind=kind, text="How much?", domain=domain, p=0.25)
     found = town.cleared_round(query=query, budget_micros=90_000_000)
     for place, owner in enumerate(town.asked(found)):
-        town.report(owner, found, place % domain.size)
+        town.report(owner, found, place % found.asked.codes)
     round_steps.settle_round(town.market, town.consumer, found.round_id)
     answer = _answer(town, found)
     assert len(answer.values) == len(answer.interval) == len(answer.labels) == rows
@@ -292,7 +292,7 @@ def test_lists_of_rounds_come_newest_first_and_page_by_page(town: Town) -> None:
 
 
 def test_a_forecast_says_what_the_core_plans(town: Town) -> None:
-    from pdqs.protocol.market_messages import ForecastRequest
+    from pdqs.protocol.forecasts import ForecastRequest
 
     found = forecasting.forecast(town.market, town.consumer, ForecastRequest(plan=plan(), owners=200))
     assert found.half_width == pytest.approx(pdqs.plan(terms_of(plan()), owners=200).half_width)

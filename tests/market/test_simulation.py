@@ -196,8 +196,9 @@ def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pyte
 def test_a_market_that_pays_without_a_report_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = round_terms.outcome_of
 
-    def generous(round_id: str, terms_hash: str, terms: Any, lines: Any, *others: Any) -> Any:
-        return honest(round_id, terms_hash, terms, [replace(line, code=0) for line in lines], *others)
+    def generous(round_id: str, terms_hash: str, terms: Any, kept: Any, *others: Any) -> Any:
+        everyone = replace(kept, lines=[replace(line, code=0) for line in kept.lines])
+        return honest(round_id, terms_hash, terms, everyone, *others)
 
     monkeypatch.setattr(round_steps, "outcome_of", generous)
     with pytest.raises(AssertionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -33,6 +34,31 @@ def test_a_migration_that_is_undone_and_done_again_leaves_the_same_tables(databa
     with store.read() as connection:
         assert migrate.current(connection) == "none"
     assert migrate.upgrade(store) == first
+    store.close()
+
+
+def test_a_round_planned_before_there_were_other_questions_goes_on_asking_for_whole_values(database_url: str) -> None:
+    store = open_store(database_url)
+    migrate.upgrade(store)
+    migrate.downgrade(store, "0006")
+    plan = {"query": {"kind": "mean", "text": "?"}, "attribute": "age", "budget_micros": 5}
+    with store.write() as connection:
+        connection.execute(
+            text("INSERT INTO users (user_id, role, name, created_at_ms) VALUES ('u_c', 'consumer', 'c', 1)")
+        )
+        connection.execute(
+            text(
+                "INSERT INTO rounds (round_id, consumer_id, state, plan, created_at_ms)"
+                " VALUES ('r_x', 'u_c', 'draft', :plan, 1)"
+            ),
+            {"plan": json.dumps(plan)},
+        )
+    migrate.upgrade(store)
+    with store.read() as connection:
+        assert json.loads(str(connection.scalar(text("SELECT plan FROM rounds")))) == {**plan, "question": "value"}
+    migrate.downgrade(store, "0006")
+    with store.read() as connection:
+        assert json.loads(str(connection.scalar(text("SELECT plan FROM rounds")))) == plan
     store.close()
 
 

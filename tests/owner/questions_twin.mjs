@@ -1,5 +1,5 @@
 // Runs questions.mjs outside a browser and prints what it did as JSON.
-// node questions_twin.mjs MODULES_DIRECTORY < JSON of {reports, maps, texts, laws, refused}
+// node questions_twin.mjs MODULES_DIRECTORY < JSON of {reports, maps, texts, stages, asides, laws, refused}
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -8,6 +8,7 @@ import { join } from "node:path";
 const [directory] = process.argv.slice(2);
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const questions = await import(pathToFileURL(join(directory, "questions.mjs")));
+const dealing = await import(pathToFileURL(join(directory, "dealing.mjs")));
 
 function replay({ question, domain_size, code, numerator, words }, bits) {
   let used = 0;
@@ -45,6 +46,8 @@ process.stdout.write(
     reports: (asked.reports ?? []).map((one) => [questions.kappa(one.question, one.domain_size), ...replay(one)]),
     maps: (asked.maps ?? []).map((one) => questions.bucketMap(one.seed, one.domain_size)),
     texts: (asked.texts ?? []).map((one) => questions.said(one.question, one.domain, "monthly income")),
+    stages: (asked.stages ?? []).map(({ word, stages }) => dealing.stageOf(word, stages)),
+    asides: (asked.asides ?? []).map(({ code, domain, text }) => questions.saidOf({ kind: "side", code }, domain, text)),
     laws: (asked.laws ?? []).map(law),
     refused: (asked.refused ?? []).map(refusal),
   }),

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pdqs
 from pdqs.model.arrays import Words
+from pdqs.model.questions import Value
 from pdqs.owner import price
 from pdqs.owner.review import draw_code
 from pdqs.privacy.randomiser import dice_limit, draw_reports
@@ -62,7 +64,8 @@ def python_reports(vectors: dict[str, Any]) -> list[list[int]]:
     found = []
     for case in vectors["reports"]:
         entropy = Replay(case["words"])
-        report = draw_code(np.array([case["code"]]), case["numerator"], case["domain_size"], entropy)
+        asked = Value(pdqs.Domain.grid(0, case["domain_size"] - 1, 1))
+        report = draw_code(asked, np.array([case["code"]]), case["numerator"], entropy)
         found.append([report, entropy.used])
     return found
 

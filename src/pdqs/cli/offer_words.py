@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 
+from pdqs.model.domain import Domain
 from pdqs.model.money import exact_money
 from pdqs.owner.lots import lot_in_words
 from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.owner.review import Review
-from pdqs.protocol.device_messages import DomainMessage
 
 
 def offer_in_words(review: Review) -> str:
@@ -16,8 +16,8 @@ def offer_in_words(review: Review) -> str:
     question, spending, overall = review.offer.question, review.spending, review.overall
     return "\n".join(
         (
-            f"Question   {question.text or '(no text)'}",
-            f"Answers    {answers_in_words(question.domain)}",
+            f"Question   {review.said or '(no text)'}",
+            f"Answers    {_answers(review)}",
             f"You asked  {exact_money(review.bid_micros)} per unit of epsilon",
             f"Payment    {exact_money(review.offer.payment_micros)} (your price comes to"
             f" {exact_money(review.least_payment_micros)}: checked)",
@@ -33,6 +33,12 @@ def offer_in_words(review: Review) -> str:
     )
 
 
-def answers_in_words(domain: DomainMessage) -> str:
+def answers_in_words(domain: Domain) -> str:
     """What an owner may answer."""
-    return "yes or no" if domain.kind == "binary" else str(domain.domain())
+    return "yes or no" if domain.kind == "binary" else str(domain)
+
+
+def _answers(review: Review) -> str:
+    if review.waits:
+        return f"yes or no, in stage {review.offer.stage} of {review.told.promise.terms.asking.stages}"
+    return answers_in_words(review.asking.domain)

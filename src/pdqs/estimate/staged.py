@@ -35,13 +35,18 @@ def share_asked(query: Query) -> float:
     return float(query.p) if isinstance(query, Median | Quantile) else 0.5
 
 
-def narrowed(offers: Offers, reports: Reports, terms: Terms, stage: int) -> Offers:
-    """The offers with the sides of this stage, spread over what the reports of those before it leave open."""
+def left_before(offers: Offers, reports: Reports, terms: Terms, stage: int) -> Window:
+    """The codes that the reports of the stages before this one have not ruled out."""
     refuse_first_or_beyond(stage, terms)
     before = reports.only(offers.stage < stage)
     lottery = by_chances(terms)
     sums = side_sums_of(before, offers, share_asked(terms.query), chances=lottery)
-    left = left_open(sums, stage - 1, terms, lottery=lottery)
+    return left_open(sums, stage - 1, terms, lottery=lottery)
+
+
+def narrowed(offers: Offers, reports: Reports, terms: Terms, stage: int) -> Offers:
+    """The offers with the sides of this stage, spread over what the reports of those before it leave open."""
+    left = left_before(offers, reports, terms, stage)
     return with_sides(offers, OpenStage(stage, left, place_counts(offers.deal[offers.of_stage(stage)])))
 
 

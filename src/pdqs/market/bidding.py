@@ -6,7 +6,10 @@ the bids, or refused; and the same for reports and settling.
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from functools import cache
+from typing import final
 
 from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -15,13 +18,15 @@ from pdqs.market import access
 from pdqs.market.context import Market, Promise
 from pdqs.market.receipts import signed
 from pdqs.market.round_terms import receipt_key_of
-from pdqs.market.store.schema import bids, offers, reports, rounds, users
+from pdqs.market.store.schema import bids, offers, reports, rounds, stages, users
 from pdqs.market.store.sql import Found
 from pdqs.market.views import plan_of
 from pdqs.model.money import exact_money
+from pdqs.model.names import QuestionKind
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt, Withdrawal
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
+from pdqs.rounds.terms import Terms
 
 _REMEMBERED = 10_000
 _ANOTHER = "you have another bid in this round: look at it, then change it"
@@ -97,6 +102,7 @@ def _bid_while_open(connection: Connection, market: Market, round_id: str, actor
 def submit_report(market: Market, actor: User, round_id: str, report: Report) -> ReportReceipt:
     """Keep an owner's report, once and for good. The same report again gets the same receipt."""
     access.require(actor, "owner")
+    promise = promise_of(market, round_id)
     with market.store.write() as connection:
         row = _round_for_owner(connection, round_id)
         offer = _own(connection, offers, round_id, actor)
@@ -106,7 +112,7 @@ def submit_report(market: Market, actor: User, round_id: str, report: Report) ->
         made = _reports_made(connection, actor)
         kept = _own(connection, reports, round_id, actor)
         if kept is None:
-            _refuse_report(row, report, now)
+            _refuse_report(row, report, now, _Turn.of(connection, row, offer, promise))
             kept = _keep_report(connection, actor, round_id, report, now, ordinal=made + 1)
         if (kept.code, row.terms_hash) != (report.code, report.terms_hash):
             raise ConflictError(
@@ -163,11 +169,14 @@ def promise_of(market: Market, round_id: str) -> Promise:
         if row is None or row.terms_hash is None:
             raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
         low, high = plan_of(row).bid_low_micros, plan_of(row).bid_high_micros
+        asked = Terms.read(json.loads(row.terms)["terms"]).asking
         known = Promise(
             terms_hash=row.terms_hash,
             bid_low_micros=low,
             bid_high_micros=high,
             receipt_key=receipt_key_of(row.terms),
+            codes=asked.kappa,
+            by_sides=asked.kind == QuestionKind.SIDE,
         )
         if len(market.promises) >= _REMEMBERED:
             market.promises.clear()
@@ -210,14 +219,31 @@ def _keep_statement(dialect: str) -> Executable:
     return rows.on_conflict_do_nothing().returning(bids.c.round_id)
 
 
-def _refuse_report(row: Found, report: Report, now: int) -> None:
-    if row.state != "reporting" or now >= row.reports_close_at_ms:
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """When an owner may report, and with how many codes. ``closes_at_ms``: nothing before her stage has opened."""
+
+    closes_at_ms: int | None
+    codes: int
+
+    @staticmethod
+    def of(connection: Connection, row: Found, offer: Found, promise: Promise) -> _Turn:
+        if not promise.by_sides:
+            return _Turn(closes_at_ms=row.reports_close_at_ms, codes=promise.codes)
+        hers = (stages.c.round_id == row.round_id) & (stages.c.number == offer.stage)
+        return _Turn(closes_at_ms=connection.scalar(select(stages.c.closes_at_ms).where(hers)), codes=promise.codes)
+
+
+def _refuse_report(row: Found, report: Report, now: int, turn: _Turn) -> None:
+    if row.state == "reporting" and turn.closes_at_ms is None:
+        raise ConflictError(ProblemType.TOO_EARLY, "your question in this round has not come yet")
+    if row.state != "reporting" or now >= (turn.closes_at_ms or 0):
         raise ConflictError(ProblemType.REPORTS_CLOSED, "reports in this round are closed")
     if report.terms_hash != row.terms_hash:
         raise ConflictError(ProblemType.OTHER_TERMS, "the report is for other terms than this round's")
-    size = plan_of(row).query.domain.domain().size
-    if report.code >= size:
-        raise UnprocessableError(ProblemType.CODE_OUT_OF_RANGE, f"codes in this round lie from 0 to {size - 1}")
+    if report.code >= turn.codes:
+        raise UnprocessableError(ProblemType.CODE_OUT_OF_RANGE, f"codes in this round lie from 0 to {turn.codes - 1}")
 
 
 def _round_for_owner(connection: Connection, round_id: str) -> Found:
@@ -232,7 +258,6 @@ _HELD = (
     select(
         rounds.c.round_id,
         rounds.c.state,
-        rounds.c.plan,
         rounds.c.terms_hash,
         rounds.c.bids_close_at_ms,
         rounds.c.reports_close_at_ms,

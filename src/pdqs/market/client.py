@@ -21,10 +21,9 @@ from pdqs.protocol.device_messages import (
     RoundNotice,
     Withdrawal,
 )
+from pdqs.protocol.forecasts import Forecast, ForecastRequest
 from pdqs.protocol.market_messages import (
     AnswerMessage,
-    Forecast,
-    ForecastRequest,
     Health,
     Invitation,
     Me,
@@ -189,6 +188,10 @@ class MarketClient(Transport):
     def reveal_nonce(self, round_id: str, nonce: str) -> Round:
         """Tell the nonce that the plan was committed to, in hexadecimal."""
         return self.ask(Round, "POST", f"/v1/rounds/{round_id}/nonce", body=NonceReveal(nonce=nonce))
+
+    def next_stage(self, round_id: str) -> Round:
+        """Ask the next stage of a round that asks about sides."""
+        return self.ask(Round, "POST", f"/v1/rounds/{round_id}/next-stage")
 
     def settle(self, round_id: str) -> Round:
         """Answer and pay."""

@@ -68,13 +68,17 @@ class Callers:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What every bid in a round is held to: fixed when the round opens, and never changed after."""
+    """What every bid and report in a round is held to: fixed when the round opens, and never changed after."""
 
     terms_hash: str
     bid_low_micros: int
     bid_high_micros: int
     receipt_key: str
     """The public key of the round's receipts; empty for a round that was opened before there were keys."""
+    codes: int
+    """How many codes a report is one of."""
+    by_sides: bool
+    """Whether owners are asked about sides, stage by stage."""
 
 
 @final

@@ -18,7 +18,8 @@ from pdqs.model.errors import PdqsError
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.model.names import EstimatorName, RuleName
 from pdqs.planning.forecasts import plan
-from pdqs.protocol.market_messages import Forecast, ForecastPoint, ForecastRequest, User
+from pdqs.protocol.forecasts import Forecast, ForecastPoint, ForecastRequest
+from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ProblemType, TooManyRequestsError, UnprocessableError
 
 _AT_ONCE = 1

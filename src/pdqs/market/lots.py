@@ -11,7 +11,7 @@ What each side could and could not do to the draws: docs/decisions/0008. The byt
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -22,14 +22,13 @@ from pdqs.market.receipts import signed
 from pdqs.market.round_terms import receipt_key_of
 from pdqs.market.store.schema import bids
 from pdqs.market.store.sql import Found
-from pdqs.model.arrays import Words
 from pdqs.model.errors import ensure
 from pdqs.protocol.device_messages import BidsRoot, Lots
 from pdqs.protocol.market_messages import RoundPlan
 from pdqs.rounds.commitments import SECRET_BYTES, commitment_to, pseudonym_of
 from pdqs.rounds.merkle import MerkleTree
-from pdqs.rounds.terms import Terms
-from pdqs.verifying.making import draws_for
+from pdqs.verifying.figures import PublicWords
+from pdqs.verifying.making import words_for
 from pdqs.verifying.record import reports_tree, tree_over
 
 NONCE_SECONDS = 86_400
@@ -120,15 +119,16 @@ def root_over_reports(round_id: str, codes: Mapping[str, int | None]) -> str:
     return reports_tree([name for name, _ in named], [code for _, code in named]).root.hex()
 
 
-def draws_of(row: Found, frozen_bids: NamedBids, terms: Terms) -> Words | None:
-    """The draw of each bid, from the round's secrets; none for a round that was opened before there were any."""
+def words_of(row: Found, names: Sequence[bytes]) -> PublicWords | None:
+    """The public words of owners by their names in the round, from its secrets; none for a round that was opened before
+    there were any."""
     if row.seed is None:
         return None
     seed, nonce = bytes.fromhex(row.seed), bytes.fromhex(row.nonce)
     said = promised_of(row.terms)
     kept = (said["seed_hash"], said["nonce_hash"]) == (commitment_to("seed", seed), commitment_to("nonce", nonce))
     ensure(kept, "the seed and the nonce are not those that the terms are committed to")
-    return draws_for(terms, row.seed, row.nonce, frozen_bids.pseudonyms)
+    return words_for(row.seed, row.nonce, names)
 
 
 def lots_for(market: Market, row: Found, owner_id: str) -> Lots | None:

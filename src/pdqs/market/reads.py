@@ -21,9 +21,11 @@ from pdqs.market.store.schema import (
     bids,
     offers,
     postings,
+    questions,
     reports,
     rounds,
     server_keys,
+    stages,
     transactions,
     users,
 )
@@ -33,6 +35,7 @@ from pdqs.market.views import (
     notice_message,
     notice_summary,
     offer_message,
+    opened_stages,
     round_messages,
     round_summaries,
     visible_round,
@@ -170,9 +173,10 @@ def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
     with market.store.read() as connection:
         shown = select(rounds).where(rounds.c.round_id == round_id, rounds.c.terms_hash.is_not(None))
         row = connection.execute(shown).one_or_none()
+        opened = opened_stages(connection, [round_id])
     if row is None:
         raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
-    return notice_message(row)
+    return notice_message(row, opened.get(round_id, []))
 
 
 def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
@@ -183,8 +187,15 @@ def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
 
 def offer(market: Market, actor: User, round_id: str, *, with_lots: bool = True) -> Offer:
     """The owner's own offer; ``with_lots`` shows where its draw came from."""
-    of_round = [rounds.c[name] for name in ("terms_hash", "plan", "reports_close_at_ms", "seed", "nonce", "bids_root")]
-    listed = select(offers, *of_round).join(rounds, rounds.c.round_id == offers.c.round_id)
+    names = ("terms_hash", "plan", "reports_close_at_ms", "seed", "nonce", "bids_root", "stages")
+    hers = (stages.c.round_id == offers.c.round_id) & (stages.c.number == offers.c.stage)
+    asked = (questions.c.round_id == offers.c.round_id) & (questions.c.owner_id == offers.c.owner_id)
+    listed = (
+        select(offers, *(rounds.c[name] for name in names), stages.c.closes_at_ms, questions.c.side)
+        .join(rounds, rounds.c.round_id == offers.c.round_id)
+        .outerjoin(stages, hers)
+        .outerjoin(questions, asked)
+    )
     row = _own(market, actor, round_id, listed, offers, "offer")
     return offer_message(row, lots_for(market, row, actor.user_id) if with_lots else None, market.clock())
 

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, select
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.ledger import account_of
-from pdqs.market.store.schema import bids, offers, postings, reports, rounds
+from pdqs.market.round_lines import rows_of
+from pdqs.market.store.schema import bids, postings, rounds
 from pdqs.market.store.sql import Found
 from pdqs.market.views import visible_round
 from pdqs.protocol.device_messages import BidsRoot
@@ -81,15 +82,8 @@ def _posted(connection: Connection, transaction_id: str) -> dict[str, int]:
 
 
 def _lines(connection: Connection, round_id: str, paid: dict[str, int]) -> tuple[RecordLine, ...]:
-    theirs = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
-    hers = (bids.c.round_id == offers.c.round_id) & (bids.c.owner_id == offers.c.owner_id)
-    at = {**offers.c, "bid_micros": bids.c.bid_micros, "code": reports.c.code}
     names = [field.name for field in fields(RecordLine) if field.name not in ("pseudonym", "paid_micros")]
-    found = connection.execute(
-        select(offers.c.owner_id, *(at[name] for name in names))
-        .select_from(offers.join(bids, hers).outerjoin(reports, theirs))
-        .where(offers.c.round_id == round_id)
-    ).all()
+    found = rows_of(connection, round_id, names)
     lines = [
         RecordLine(
             pseudonym=pseudonym_of(round_id, line.owner_id).hex(),

@@ -2,6 +2,8 @@
 
     draft ──open──► open ──clear──► reporting ──settle──► settled;   draft or open ──cancel──► cancelled
 
+(Where sides are asked, ``reporting`` has stages, and :mod:`pdqs.market.staging` opens one after the other.)
+
 Clearing is two: the root over the bids is published first, and only when that is on the disk are the draws known and
 the offers made. Every command takes the row of its round under lock before it looks at state or clock.
 """
@@ -9,7 +11,6 @@ the offers made. Every command takes the row of its round under lock before it l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 
 from sqlalchemy import Connection, and_, func, not_, select, update
 
@@ -19,11 +20,13 @@ from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
-from pdqs.market.lots import NONCE_SECONDS, draws_of, named_bids, new_secrets, promised_of, root_over, root_over_reports
+from pdqs.market.lots import NONCE_SECONDS, named_bids, new_secrets, promised_of, root_over, root_over_reports, words_of
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
-from pdqs.market.round_terms import Line, frozen, numerators_of, outcome_of, receipt_key_of, terms_of
-from pdqs.market.store.schema import bids, offers, reports, rounds
+from pdqs.market.round_lines import kept_lines
+from pdqs.market.round_terms import frozen, numerators_of, outcome_of, receipt_key_of, terms_of
+from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
+from pdqs.market.store.schema import offers, reports, rounds
 from pdqs.market.store.sql import Found, insert_many
 from pdqs.market.times import too_early
 from pdqs.market.transfers import deposit, pay_out
@@ -44,6 +47,7 @@ __all__ = [
     "deposit",
     "draft_round",
     "first_operator",
+    "open_next_stage",
     "open_round",
     "pay_out",
     "place_bid",
@@ -138,10 +142,18 @@ def settle_round(market: Market, actor: User, round_id: str) -> Round:
             raise ConflictError(ProblemType.NOT_CLEARED, f"this round is {row.state}: there is nothing to settle")
         if row.state == "reporting":
             now = market.clock()
-            if now < row.reports_close_at_ms and _count(connection, round_id) < row.offers:
+            if not _may_settle(connection, row, now):
                 raise ConflictError(ProblemType.TOO_EARLY, too_early("reports", row.reports_close_at_ms, now))
             _settle(connection, row, now)
         return round_message(connection, round_id)
+
+
+def _may_settle(connection: Connection, row: Found, now: int) -> bool:
+    """Whether every offer was reported on, or the time of the last stage has passed."""
+    if _count(connection, row.round_id) >= row.offers:
+        return True
+    last = last_stage(connection, row.round_id)
+    return bool(now >= row.reports_close_at_ms and (last is None or last.number == row.stages))
 
 
 def cancel_round(market: Market, actor: User, round_id: str) -> Round:
@@ -161,7 +173,7 @@ def cancel_round(market: Market, actor: User, round_id: str) -> Round:
 
 
 def advance_due(market: Market) -> list[str]:
-    """Clear and settle every round whose time has come; the ids of those that moved.
+    """Clear, narrow down and settle every round whose time has come; the ids of those that moved.
 
     Each on its own: one that cannot go on is noted in ``market.stuck`` with the reason, and does not stop the others.
     """
@@ -189,12 +201,11 @@ def _due(market: Market) -> list[tuple[Callable[[Market, User, str], Round], str
         )  # for the consumer's nonce
         to_clear = connection.scalars(select(rounds.c.round_id).where(closed, not_(waiting))).all()
         reporting = connection.execute(select(rounds).where(rounds.c.state == "reporting")).all()
-        to_settle = [
-            row.round_id
-            for row in reporting
-            if row.reports_close_at_ms <= now or _count(connection, row.round_id) >= row.offers
-        ]
-    return [*((clear_round, found) for found in to_clear), *((settle_round, found) for found in to_settle)]
+        to_settle = [row.round_id for row in reporting if _may_settle(connection, row, now)]
+        lasts = [last_stage(connection, row.round_id) for row in reporting if row.round_id not in to_settle]
+        to_narrow = [last.round_id for last in lasts if last is not None and is_over(connection, last, now)]
+    due = {clear_round: to_clear, settle_round: to_settle, open_next_stage: to_narrow}
+    return [(step, found) for step, ids in due.items() for found in ids]
 
 
 def _stuck(market: Market, round_id: str, fault: Exception) -> Stuck:
@@ -230,14 +241,15 @@ def _go_on(connection: Connection, row: Found, now: int) -> None:
         if now >= _nonce_due(row):
             _cancel(connection, row, now, "its consumer did not tell her nonce in time")
         return
-    made = cleared(frozen_bids.bid_micros, draws_of(row, frozen_bids, terms), terms)
+    made = cleared(frozen_bids.bid_micros, words_of(row, frozen_bids.pseudonyms), terms)
     insert_many(connection, offers, _offer_rows(row.round_id, frozen_bids.owner_ids, made))
+    closes = {"reports_close_at_ms": now + 1000 * plan.report_seconds}
     half_width = forecast_half_width(made.offers.information_for(terms.estimator), len(made.offers))
     _change(
         connection,
         row.round_id,
         state="reporting",
-        reports_close_at_ms=now + 1000 * plan.report_seconds,
+        **{**closes, **open_first_stage(connection, row, frozen_bids.owner_ids, made.offers, now)},
         offers=made.offers.bought,
         committed_micros=made.offers.spent_micros,
         forecast_half_width=half_width if half_width < float("inf") else None,
@@ -254,6 +266,7 @@ def _offer_rows(round_id: str, owner_ids: list[str], made: Cleared) -> list[dict
         "chance_numerator": (offered.chance * Q_UNITS).astype(int).tolist(),
         "draw": made.draws.tolist(),
         "posted_micros": made.posted_micros,
+        "stage": offered.stage.tolist(),
     }
     return [
         {"round_id": round_id, **dict(zip(columns, own, strict=True))} for own in zip(*columns.values(), strict=True)
@@ -261,21 +274,10 @@ def _offer_rows(round_id: str, owner_ids: list[str], made: Cleared) -> list[dict
 
 
 def _settle(connection: Connection, row: Found, now: int) -> None:
-    plan = plan_of(row)
-    theirs = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
-    hers = (bids.c.round_id == offers.c.round_id) & (bids.c.owner_id == offers.c.owner_id)
-    names = [field.name for field in fields(Line)]
-    at = {**offers.c, "bid_micros": bids.c.bid_micros, "code": reports.c.code}
-    found = connection.execute(
-        select(offers.c.owner_id, *(at[name] for name in names))
-        .select_from(offers.join(bids, hers).outerjoin(reports, theirs))
-        .where(offers.c.round_id == row.round_id)
-        .order_by(offers.c.owner_id)
-    ).all()
-    lines = [Line(**dict(zip(names, line[1:], strict=True))) for line in found]
-    root = root_over_reports(row.round_id, {line.owner_id: line.code for line in found})
-    outcome = outcome_of(row.round_id, row.terms_hash, terms_of(plan), lines, root)
-    payments = dict(zip((line.owner_id for line in found), outcome.payment_micros.tolist(), strict=True))
+    plan, kept = plan_of(row), kept_lines(connection, row)
+    root = root_over_reports(row.round_id, dict(zip(kept.owner_ids, kept.codes, strict=True)))
+    outcome = outcome_of(row.round_id, row.terms_hash, terms_of(plan), kept, root)
+    payments = dict(zip(kept.owner_ids, outcome.payment_micros.tolist(), strict=True))
     escrow.pay_and_return(connection, row, now, payments, outcome.answer.returned_micros, plan.budget_micros)
     figures = {"paid_micros": outcome.answer.paid_micros, "answer": outcome.answer.model_dump_json()}
     _change(connection, row.round_id, state="settled", ended_at_ms=now, **figures)

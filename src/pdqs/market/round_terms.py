@@ -14,7 +14,7 @@ from pdqs.model import query
 from pdqs.model.arrays import Integers
 from pdqs.model.errors import TermsError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
-from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, QuestionKind, RuleName
+from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, RuleName
 from pdqs.model.query import Query
 from pdqs.present.frames import plain
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
@@ -22,11 +22,9 @@ from pdqs.protocol.device_messages import DomainMessage, Question
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, RoundPlan
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.settlement import settle
+from pdqs.rounds.stages import with_words
 from pdqs.rounds.terms import Terms
-from pdqs.verifying.figures import answer_figures, reports_of
-
-MARKET_QUESTION = QuestionKind.VALUE.value
-"""What devices are asked for in a market: they know no smaller question there yet. The one place to lift that."""
+from pdqs.verifying.figures import PublicWords, answer_figures, reports_of
 
 
 def query_of(message: QueryMessage) -> Query:
@@ -56,7 +54,8 @@ def terms_of(plan: RoundPlan) -> Terms:
         contract=ContractName.ON_REPORT,
         epsilon_max=plan.epsilon_max,
         estimator=plan.estimator,
-        question=MARKET_QUESTION,
+        question=plan.question,
+        stages=plan.stages,
     )
     ensure(terms.budget_micros == plan.budget_micros, "the budget does not survive being a float")
     ensure(terms.bound_rule is not None, "the terms have no rule")  # a property that refuses a rule which is none
@@ -134,29 +133,56 @@ class Line:
     chance_numerator: int
     draw: int
     code: int | None
+    stage: int = 1
+    side: int | None = None
 
 
-def offers_from(lines: Sequence[Line], terms: Terms) -> Offers:
-    """The offers as clearing made them, from what was kept of them."""
+def offers_from(lines: Sequence[Line], terms: Terms, words: PublicWords | None) -> Offers:
+    """The offers as clearing made them, from what was kept of them and the public words of their owners."""
     q = np.array([line.q_numerator for line in lines], dtype=np.float64) / Q_UNITS
-    domain = terms.domain
-    return Offers(
+    made = Offers(
         bids=np.array([line.bid_micros for line in lines], dtype=np.float64) / MICROS_PER_UNIT,
         q=q,
-        epsilon=epsilon_upper(q, domain.size),
+        epsilon=epsilon_upper(q, terms.kappa),
         payment_micros=np.array([line.payment_micros for line in lines], dtype=np.int64),
-        domain=domain,
+        domain=terms.domain,
+        question=terms.asking,
         budget_micros=terms.budget_micros,
         chance=np.array([line.chance_numerator for line in lines], dtype=np.float64) / Q_UNITS,
         draw=np.array([line.draw for line in lines], dtype=np.uint32),
+        side=np.array([-1 if line.side is None else line.side for line in lines], dtype=np.int64),
     )
+    dealt = made if words is None else with_words(made, words)
+    ensure(
+        dealt.stage.tolist() == [line.stage for line in lines], "the stages are not those that follow from the words"
+    )
+    return dealt
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptLines:
+    """All owners of a cleared round, in any one order, with the public words that the offers were dealt by."""
+
+    owner_ids: list[str]
+    lines: list[Line]
+    words: PublicWords | None
+
+    @property
+    def codes(self) -> list[int | None]:
+        """The reports, None where nothing came."""
+        return [line.code for line in self.lines]
+
+    def offers(self, terms: Terms) -> Offers:
+        """The offers, with every question that is known."""
+        return offers_from(self.lines, terms, self.words)
 
 
 def outcome_of(
-    round_id: str, terms_hash: str, terms: Terms, lines: Sequence[Line], reports_root: str | None = None
+    round_id: str, terms_hash: str, terms: Terms, kept: KeptLines, reports_root: str | None = None
 ) -> Outcome:
     """Answer and settle from what was offered and what was reported, all of which ``reports_root`` stands for."""
-    offers, codes = offers_from(lines, terms), [line.code for line in lines]
+    offers, codes = kept.offers(terms), kept.codes
     payments = settle(offers, reports_of(codes, offers, terms), terms)
     paid = payments.total_micros
     figures = asdict(answer_figures(codes, offers, terms))

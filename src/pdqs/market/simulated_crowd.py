@@ -18,9 +18,10 @@ from typing import final
 import httpx
 
 from pdqs.market.context import system_clock
+from pdqs.model.questions import Side
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
-from pdqs.owner.review import Device
+from pdqs.owner.review import Device, Review
 from pdqs.owner.visit import Visit
 
 _AT_ONCE = 4
@@ -38,7 +39,7 @@ class SimulatedOwner:
 
     address: str
     file: Path
-    value: int
+    value: float
     bid_micros: int
     code: str
     token: str = ""
@@ -87,7 +88,7 @@ def bid_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
 
 
 def report_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
-    """Everyone looks at her offer, and reports if the lot fell on her."""
+    """Everyone looks at her offer, and reports if the lot fell on her and her question has come."""
     _played(pool, partial(_report, round_id), crowd, "looked at their offers", say)
 
 
@@ -127,10 +128,19 @@ def _bid(round_id: str, owner: SimulatedOwner, wire: httpx.BaseTransport) -> Sim
 
 def _report(round_id: str, owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
     with _visiting(owner, wire) as visit:
+        if visit.stored(round_id) is not None:
+            return owner
         review = visit.review(round_id)
-        if review.offer.q_numerator:
-            visit.send(visit.draw(review, owner.value, agreed=review.asks))
+        if review.offer.q_numerator and not review.waits:
+            visit.send(visit.draw(review, _answer(review, owner.value), agreed=review.asks))
     return owner
+
+
+def _answer(review: Review, value: float) -> float:
+    """What a truthful owner answers: her value, or whether it is at most the one that she is asked about."""
+    if review.offer.side is None:
+        return value
+    return float(value <= Side(review.told.promise.terms.domain, review.offer.side).number)
 
 
 @contextmanager

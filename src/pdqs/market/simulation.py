@@ -22,11 +22,16 @@ from pdqs.market.simulated_crowd import Crowd, Say, SimulatedOwner, bid_all, ent
 from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.model.names import QueryKind
 from pdqs.present.text import Shown, printable
+from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
 from pdqs.protocol.problems import ConflictError, ProblemType
+from pdqs.protocol.round_questions import StageStanding
 
 ATTRIBUTE = "simulated.illness"
 _INVITED_AT_ONCE = 200
+AGES = DomainMessage(kind="grid", start=0.0, step=1.0, size=101)
+QUERIES = (QueryKind.COUNT, QueryKind.MEDIAN, QueryKind.MEAN)
+"""What can be simulated."""
 
 
 @final
@@ -36,7 +41,7 @@ class Simulated(Shown):
 
     round: Round
     answer: AnswerMessage
-    truth: int
+    truth: float
     books_balance: bool
     seconds: float
 
@@ -54,6 +59,10 @@ class Simulated(Shown):
     def rows(self) -> list[tuple[str, str]]:
         return [
             *self._answered(),
+            *(
+                (f"stage {each.number}", f"{each.reports:,} of {each.asked:,} reports about {_ends(self.round, each)}")
+                for each in self.round.stages
+            ),
             ("reports", f"{self.answer.reports:,} of {self.round.offers:,} offers, {self.round.bids:,} bids"),
             ("paid", f"{short_money(self.answer.paid_micros)} of {short_money(self.answer.budget_micros)}"),
             ("books", "balanced" if self.books_balance else "NOT BALANCED"),
@@ -62,12 +71,12 @@ class Simulated(Shown):
 
     def _answered(self) -> list[tuple[str, str]]:
         if not self.answer.interval:
-            return [("answer", "none"), ("simulated truth", f"{self.truth:,}")]
+            return [("answer", "none"), ("simulated truth", f"{self.truth:,g}")]
         low, high = self.answer.interval[0]
         return [
             ("answer", f"{self.answer.values[0]:,.1f}"),
             ("interval", f"{low:,.1f} to {high:,.1f} at level {self.answer.level:g}"),
-            ("simulated truth", f"{self.truth:,} ({'inside' if self.covered else 'outside'} the interval)"),
+            ("simulated truth", f"{self.truth:,g} ({'inside' if self.covered else 'outside'} the interval)"),
         ]
 
     def notes(self) -> tuple[str, ...]:
@@ -81,18 +90,21 @@ def simulate(
     owners: int,
     budget: float,
     share: float,
+    query: str = QueryKind.COUNT.value,
     bid_seconds: int | None = None,
     seed: int,
     say: Say,
 ) -> Simulated:
     """Invite a consumer and owners, run a round among them, and set the answer beside the truth.
 
+    The ``query`` is a count of owners who hold 1 (a ``share`` of them), or the median or the mean of ages.
+
     Values and prices repeat with the seed; coins do not, for devices draw them from the operating system. Unless
     ``bid_seconds`` is given, bids are taken for six times as long as it took everyone to arrive: bidding asks more.
     """
     began = time.monotonic()
     rng = np.random.default_rng(seed)
-    values = (rng.random(owners) < share).astype(int).tolist()
+    values = _values(query, owners, share, rng)
     prices = rng.integers(0, MICROS_PER_UNIT, owners, endpoint=True).tolist()
     with tempfile.TemporaryDirectory(prefix="pdqs-owners-") as devices, players(owners) as pool:
         codes = _invited(operator, owners, say)
@@ -104,14 +116,34 @@ def simulate(
         crowd = enter_all(pool, crowd, say)
         patience = bid_seconds or 5 + math.ceil(6 * (time.monotonic() - began))
         with _consumer(address, operator, budget) as consumer:
-            found, answer = _run(consumer, crowd, pool, budget, patience, say)
+            found, answer = _run(consumer, crowd, pool, _plan(query, budget, patience), say)
     return Simulated(
         round=found,
         answer=answer,
-        truth=sum(values),
+        truth=_truth(query, values),
         books_balance=operator.trial_balance().balanced,
         seconds=time.monotonic() - began,
     )
+
+
+def _values(query: str, owners: int, share: float, rng: np.random.Generator) -> list[float]:
+    if query == QueryKind.COUNT:
+        return [float(one) for one in rng.random(owners) < share]
+    ages = np.clip(np.rint(rng.normal(42.0, 13.0, owners)), AGES.start, AGES.start + AGES.step * (AGES.size - 1))
+    return [float(age) for age in ages]
+
+
+def _truth(query: str, values: list[float]) -> float:
+    """The same of the values themselves: the median is the least value that half of the owners do not exceed."""
+    if query == QueryKind.MEDIAN:
+        return sorted(values)[(len(values) - 1) // 2]
+    return sum(values) / (len(values) if query == QueryKind.MEAN else 1)
+
+
+def _ends(found: Round, stage: StageStanding) -> str:
+    domain = found.plan.query.domain
+    low, high = (domain.start + domain.step * code for code in (stage.low, stage.high))
+    return f"{low:,g} to {high:,g}"
 
 
 def _consumer(address: str, operator: MarketClient, budget: float) -> MarketClient:
@@ -130,22 +162,34 @@ def _invited(operator: MarketClient, owners: int, say: Say) -> list[str]:
     return codes
 
 
-def _run(
-    consumer: MarketClient, crowd: Crowd, pool: Executor, budget: float, bid_seconds: int, say: Say
-) -> tuple[Round, AnswerMessage]:
-    plan = RoundPlan(
-        query=QueryMessage(kind=QueryKind.COUNT, text="Have you been ill this month? (simulated)"),
-        attribute=ATTRIBUTE,
+def _plan(query: str, budget: float, bid_seconds: int) -> RoundPlan:
+    asked = (
+        QueryMessage(kind=query, text="Have you been ill this month? (simulated)")
+        if query == QueryKind.COUNT
+        else QueryMessage(kind=query, text="What is your age?", domain=AGES)
+    )
+    return RoundPlan(
+        query=asked,
+        attribute=ATTRIBUTE if query == QueryKind.COUNT else "simulated.age",
         budget_micros=round(budget * MICROS_PER_UNIT),
         bid_seconds=bid_seconds,
         report_seconds=3600,
     )
+
+
+def _run(
+    consumer: MarketClient, crowd: Crowd, pool: Executor, plan: RoundPlan, say: Say
+) -> tuple[Round, AnswerMessage]:
     opened = consumer.open(consumer.draft(plan).round_id)
     bid_all(pool, crowd, opened.round_id, say)
     say(f"bids close in {max(0, (opened.bids_close_at_ms or 0) - system_clock()) / 1000:.0f} s")
-    cleared = _cleared(consumer, opened)
-    say(f"cleared: {cleared.offers:,} owners were drawn")
-    report_all(pool, crowd, opened.round_id, say)
+    found = _cleared(consumer, opened)
+    say(f"cleared: {found.offers:,} owners were drawn")
+    for stage in range(1, opened.asked.stages + 1):
+        if stage > 1:
+            found = consumer.next_stage(opened.round_id)  # all have reported, so nobody need wait
+            say(f"stage {stage}: {_ends(found, found.stages[-1])} is left open")
+        report_all(pool, crowd, opened.round_id, say)
     say("settling")
     settled = _settled(consumer, opened.round_id)
     return settled, consumer.answer(opened.round_id)

@@ -9,17 +9,13 @@ from typing import TypedDict
 from sqlalchemy import Connection, Table, func, select
 
 from pdqs.market.ledger import account_of
-from pdqs.market.round_terms import question_of
-from pdqs.market.store.schema import accounts, bids, reports, rounds
+from pdqs.market.round_terms import question_of, terms_of
+from pdqs.market.store.schema import accounts, bids, offers, reports, rounds, stages
 from pdqs.market.store.sql import Found
-from pdqs.protocol.device_messages import BidsRoot, Lots, Offer, RoundNotice
-from pdqs.protocol.market_messages import (
-    Round,
-    RoundPlan,
-    RoundState,
-    User,
-)
+from pdqs.protocol.device_messages import BidsRoot, Lots, Offer, RoundNotice, StageNotice
+from pdqs.protocol.market_messages import Round, RoundPlan, RoundState, User
 from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.protocol.round_questions import AskedMessage, StageStanding
 from pdqs.protocol.summaries import NoticeSummary, PlanSummary, RoundSummary
 
 
@@ -37,7 +33,10 @@ def _parsed_plan(text: str) -> RoundPlan:
 def round_messages(connection: Connection, rows: Sequence[Found]) -> list[Round]:
     """Rounds with their counts, a fixed number of statements for any number of rounds."""
     counted = _counted(connection, rows)
-    return [_round_message(row, counts) for row, counts in zip(rows, counted, strict=True)]
+    opened = opened_stages(connection, [row.round_id for row in rows])
+    return [
+        _round_message(row, counts, opened.get(row.round_id, [])) for row, counts in zip(rows, counted, strict=True)
+    ]
 
 
 def round_summaries(connection: Connection, rows: Sequence[Found]) -> list[RoundSummary]:
@@ -84,8 +83,36 @@ def visible_round(connection: Connection, actor: User, round_id: str, *, lock: b
     return row
 
 
-def notice_message(row: Found) -> RoundNotice:
-    """A round as owners see it."""
+def opened_stages(connection: Connection, ids: Sequence[str]) -> dict[str, list[Found]]:
+    """The stages of rounds that have opened, in order, with how many of each have reported."""
+    hers = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
+    came = (
+        select(offers.c.round_id, offers.c.stage, func.count().label("reports"))
+        .select_from(offers.join(reports, hers))
+        .where(offers.c.round_id.in_(ids))
+        .group_by(offers.c.round_id, offers.c.stage)
+        .subquery()
+    )
+    theirs = (came.c.round_id == stages.c.round_id) & (came.c.stage == stages.c.number)
+    listed = (
+        select(stages, func.coalesce(came.c.reports, 0).label("reports"))
+        .outerjoin(came, theirs)
+        .where(stages.c.round_id.in_(ids))
+        .order_by(stages.c.round_id, stages.c.number)
+    )
+    found: dict[str, list[Found]] = {}
+    for row in connection.execute(listed):
+        found.setdefault(row.round_id, []).append(row)
+    return found
+
+
+def _stage_notices(found: Sequence[Found]) -> list[StageNotice]:
+    names = StageNotice.model_fields
+    return [StageNotice.model_validate({name: getattr(row, name) for name in names}) for row in found]
+
+
+def notice_message(row: Found, opened: Sequence[Found]) -> RoundNotice:
+    """A round as owners see it, from its row and those of its stages."""
     plan = plan_of(row)
     return RoundNotice(
         round_id=row.round_id,
@@ -99,6 +126,7 @@ def notice_message(row: Found) -> RoundNotice:
         terms=row.terms,
         terms_hash=row.terms_hash,
         bids_root=_root(row),
+        stages=_stage_notices(opened),
     )
 
 
@@ -119,6 +147,7 @@ def notice_summary(row: Found) -> NoticeSummary:
         bids_close_at_ms=row.bids_close_at_ms,
         reports_close_at_ms=row.reports_close_at_ms,
         terms_hash=row.terms_hash,
+        stages_in_all=row.stages,
     )
 
 
@@ -127,19 +156,25 @@ def _root(row: Found) -> BidsRoot | None:
 
 
 def offer_message(row: Found, lots: Lots | None, now_ms: int) -> Offer:
-    """One owner's offer, from a row of offers and rounds together, and what the server's clock says."""
+    """One owner's offer, from a row of offers, rounds, stages and questions together, and what the server's clock says.
+
+    Before her stage opens, it closes as many stages' times before the last one as there are between them.
+    """
+    later = 1000 * plan_of(row).report_seconds * (row.stages - row.stage)
     return Offer(
         round_id=row.round_id,
         terms_hash=row.terms_hash,
         question=question_of(plan_of(row)),
         q_numerator=row.q_numerator,
         payment_micros=row.payment_micros,
-        reports_close_at_ms=row.reports_close_at_ms,
+        reports_close_at_ms=row.closes_at_ms or row.reports_close_at_ms - later,
         now_ms=now_ms,
         chance_numerator=row.chance_numerator,
         draw=row.draw,
         posted_micros=row.posted_micros,
         lots=lots,
+        stage=row.stage,
+        side=row.side,
     )
 
 
@@ -206,13 +241,25 @@ def _standing(row: Found) -> _Standing:
     )
 
 
-def _round_message(row: Found, counts: _Counts) -> Round:
+@lru_cache(maxsize=256)
+def _asked(plan: str) -> AskedMessage:
+    """What a plan asks of values; a plan is frozen, and choosing for it takes a moment."""
+    asked = terms_of(_parsed_plan(plan)).asking
+    return AskedMessage(kind=asked.kind, codes=asked.codes, stages=asked.stages, reason=asked.reason)
+
+
+def _round_message(row: Found, counts: _Counts, opened: Sequence[Found]) -> Round:
     plan = plan_of(row)
     told = row.state in ("reporting", "settled")  # the draws are known: their secrets are none any more
     return Round(
         plan=plan,
         question=question_of(plan),
         forecast_half_width=row.forecast_half_width,
+        asked=_asked(row.plan),
+        stages=[
+            StageStanding(asked=each.asked, reports=each.reports, **told.model_dump())
+            for each, told in zip(opened, _stage_notices(opened), strict=True)
+        ],
         nonce_by=None if row.seed is None else "market" if plan.nonce_hash is None else "consumer",
         bids_root=_root(row),
         seed=row.seed if told else None,

@@ -18,6 +18,7 @@ descriptions alone: :mod:`pdqs.privacy.asking` is what a device does with them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Protocol, final
@@ -141,6 +142,17 @@ class Side:
     def said(self, subject: str) -> str:
         return f"Is your {subject} at most {_figure(self.number)}?"
 
+    def said_of(self, text: str) -> str:
+        """The question in plain words, where the round as a whole asks ``text``.
+
+        >>> Side(Domain.grid(0, 10_000, 500), 5).said_of("What is your monthly income?")
+        'Is your monthly income at most 2,500?'
+        >>> Side(Domain.grid(0, 99, 1), 40).said_of("How old are you?")
+        'How old are you? Is it at most 40?'
+        """
+        subject = _ASKED_FOR.fullmatch(text)
+        return self.said(subject[1]) if subject else f"{text} Is it at most {_figure(self.number)}?".strip()
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -169,6 +181,8 @@ class Bucket:
     def said(self, subject: str) -> str:
         return f"Which of these {self.buckets} groups, mixed for you alone, holds your {subject}?"
 
+
+_ASKED_FOR = re.compile(r"what(?: is|'s|\u2019s) your (\S[^?]*?)\s*\?", re.IGNORECASE)
 
 KINDS = (Value, Level, Side, Bucket)
 """Every question there is, by its ``kind``."""

@@ -10,6 +10,7 @@ it. An entry is a flat JSON object whose ``kind`` is one of
     bid-accepted    ... and the market signed for it: ``receipt``
     bid-withdrawn   ... and was withdrawn before bids closed
     lots            who was asked went by lot: ``asked``, draw, chance, posted price, and the evidence for them
+    question        the side that she was asked about first: ``stage``, ``side``; no other is answered in the round
     drawn           a report was drawn, and its eps charged for life
     sent, accepted, refused, paid     what became of it; ``accepted`` holds the signed receipt
 
@@ -94,6 +95,15 @@ class StoredBid:
     accepted: bool
     owner_id: str = ""
     """Who the market took her for when she bid: her name in the round, and so her draw, follows from it."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredQuestion:
+    """The first question that a device was asked in a round, where owners are asked about different ones."""
+
+    stage: int
+    side: int
 
 
 @final
@@ -218,6 +228,11 @@ class Account:
         """What the lot decided in a round, as it was first told."""
         told = [e for e in self._of(market, round_id) if e["kind"] == "lots"]
         return StoredLots(**{name: told[0][name] for name in StoredLots.__slots__}) if told else None
+
+    def question(self, market: str, round_id: str) -> StoredQuestion | None:
+        """The question that this device was asked in a round, as it was first told."""
+        told = [e for e in self._of(market, round_id) if e["kind"] == "question"]
+        return StoredQuestion(stage=told[0]["stage"], side=told[0]["side"]) if told else None
 
     def report(self, market: str, round_id: str) -> StoredReport | None:
         """The report this device made in a round, if it made one."""

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from pdqs.model.errors import TermsError
 from pdqs.model.money import MICROS_PER_UNIT, exact_money
 from pdqs.model.names import ContractName
+from pdqs.owner.dealing import DEAL_CHECKS, closing_ms
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.lots import LOT_CHECKS
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair, least_payment_micros
@@ -106,23 +107,30 @@ def _bid_question(told: Told) -> str | None:
 
 def _cap(told: Told) -> str | None:
     offer = _offer(told)
-    nanos = epsilon_nanos(offer.q_numerator, told.promise.terms.domain_size)
+    nanos = epsilon_nanos(offer.q_numerator, told.promise.terms.kappa)
     most = round(told.promise.terms.epsilon_max * NANOS_PER_EPSILON) + 1  # the cap itself, rounded up, is allowed
     return None if nanos <= most else f"the offer's epsilon {nanos / NANOS_PER_EPSILON:.6f} is above the round's cap"
 
 
 def _price(told: Told) -> str | None:
-    offer, k = _offer(told), told.promise.terms.domain_size
+    offer, kappa = _offer(told), told.promise.terms.kappa
     bid_micros = told.bid.bid_micros if told.bid else 0
-    if is_fair(bid_micros, offer.q_numerator, k, offer.payment_micros):
+    if is_fair(bid_micros, offer.q_numerator, kappa, offer.payment_micros):
         return None
-    least = least_payment_micros(bid_micros, offer.q_numerator, k)
+    least = least_payment_micros(bid_micros, offer.q_numerator, kappa)
     return f"the offer pays {exact_money(offer.payment_micros)} where your price comes to {exact_money(least)}"
 
 
 def _short_time(told: Told) -> str | None:
-    promised = told.notice.bids_close_at_ms + 1000 * told.promise.report_seconds
-    return None if _offer(told).reports_close_at_ms >= promised else "the offer leaves less time than the terms promise"
+    offer = _offer(told)
+    promised = told.notice.bids_close_at_ms + 1000 * told.promise.report_seconds * offer.stage
+    return None if offer.reports_close_at_ms >= promised else "the offer leaves less time than the terms promise"
+
+
+def _two_deadlines(told: Told) -> str | None:
+    closes, waits = closing_ms(told), _offer(told).side is None and told.promise.terms.asking.stages > 1
+    good = waits if closes is None else _offer(told).reports_close_at_ms == closes
+    return None if good else "the offer and the round name two deadlines"
 
 
 def _too_late(told: Told) -> str | None:
@@ -207,17 +215,13 @@ CHECKS: Checks = MappingProxyType(
         "epsilon cap": ("offer", _cap),
         "price": ("offer", _price),
         "time to report": ("offer", _short_time),
-        "same deadline": (
-            "offer",
-            lambda t: None
-            if _offer(t).reports_close_at_ms == t.notice.reports_close_at_ms
-            else "the offer and the round name two deadlines",
-        ),
+        "same deadline": ("offer", _two_deadlines),
         "report elsewhere": ("offer", _other_report),
         "market forgets": ("offer", _forgets),
         "offer unchanged": ("drawing", _changed),
         "in time": ("drawing", _too_late),
         **LOT_CHECKS,
+        **DEAL_CHECKS,
         **RECEIPT_CHECKS,
     }
 )  # fmt: skip

@@ -27,6 +27,7 @@ from pdqs.owner.account import (
     Fields,
     Spending,
     StoredBid,
+    StoredQuestion,
     StoredReport,
     chained,
     entry_text,
@@ -200,6 +201,13 @@ class Ledger:
         with self._transaction() as db:
             self._append(db, {"kind": "bid", **fields})
         return self.account().unsigned_bids(fields["market"], fields["round_id"])[-1]
+
+    def keep_question(self, market: str, round_id: str, asked: StoredQuestion) -> StoredQuestion:
+        """Bind a round to the first question that was asked in it, which is given back: there is never a second."""
+        with self._transaction() as db:
+            if self.account().question(market, round_id) is None:
+                self._append(db, {"kind": "question", "market": market, "round_id": round_id, **asdict(asked)})
+        return _there(self.account().question(market, round_id))
 
     def make_report(self, charge: Charge, draw: Callable[[], str]) -> StoredReport:
         """Charge and store one report, drawing it at most once ever.

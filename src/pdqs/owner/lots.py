@@ -13,7 +13,9 @@ import math
 from types import MappingProxyType
 
 from pdqs.model.money import exact_money
+from pdqs.model.names import QuestionKind
 from pdqs.owner.account import StoredLots
+from pdqs.owner.errors import OfferRefused
 from pdqs.owner.told import Checks, Told
 from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, committed_words
 from pdqs.privacy.loss import Q_UNITS
@@ -29,8 +31,12 @@ def _hexadecimal(text: str) -> bool:
 
 def _promised(told: Told) -> str | None:
     committed = _hexadecimal(told.promise.seed_hash) and _hexadecimal(told.promise.nonce_hash)
-    good = committed or not told.promise.by_lot
-    return None if good else "who is asked goes by lot, and the terms are committed to no seed and nonce"
+    asking = told.promise.terms.asking
+    dealt = asking.stages > 1 or asking.kind == QuestionKind.BUCKET
+    if committed or not (told.promise.by_lot or dealt):
+        return None
+    what = "who is asked" if told.promise.by_lot else "who is asked what"
+    return f"{what} goes by lot, and the terms are committed to no seed and nonce"
 
 
 def _there(told: Told) -> tuple[Offer, Lots, BidsRoot] | None:
@@ -93,14 +99,20 @@ def _counted(told: Told) -> str | None:
     return None if good else "your bid is not among those that the root was published over"
 
 
+def own_word(told: Told, word: int) -> int:
+    """A public word of hers, from the seed and the nonce that came with the offer."""
+    lots = None if told.offer is None else told.offer.lots
+    if lots is None:
+        raise OfferRefused(f"round {told.notice.round_id}: the offer does not show where its draw came from")
+    return int(committed_words(bytes.fromhex(lots.seed), bytes.fromhex(lots.nonce), [_name(told)], word)[0])
+
+
 def _draw(told: Told) -> str | None:
     there = _there(told)
     if there is None:
         return None
-    offer, lots, _ = there
-    word = LOTTERY_WORD if told.promise.by_lot else JITTER_WORD
-    drawn = committed_words(bytes.fromhex(lots.seed), bytes.fromhex(lots.nonce), [_name(told)], word)
-    return None if offer.draw == int(drawn[0]) else "the draw is not the one that follows from seed and nonce"
+    drawn = own_word(told, LOTTERY_WORD if told.promise.by_lot else JITTER_WORD)
+    return None if there[0].draw == drawn else "the draw is not the one that follows from seed and nonce"
 
 
 def _lot(told: Told) -> str | None:

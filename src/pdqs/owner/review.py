@@ -12,18 +12,21 @@ from typing import Any, final
 
 import numpy as np
 
-from pdqs.model.domain import Domain
+from pdqs.model.arrays import Integers
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
+from pdqs.model.names import QuestionKind
+from pdqs.model.questions import Asking
 from pdqs.owner.account import OVERALL, Account, Charge, Fields, Spending, StoredBid, StoredReport
 from pdqs.owner.checks import CHECKS, refuse
+from pdqs.owner.dealing import asked_in_words, asking_of, question_of
 from pdqs.owner.errors import OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.lots import lots_of
 from pdqs.owner.price import epsilon_nanos, epsilon_of, in_words, least_payment_micros
 from pdqs.owner.told import Checks, Told, promise_of
+from pdqs.privacy.asking import ask
 from pdqs.privacy.entropy import Entropy, SystemEntropy
-from pdqs.privacy.randomiser import draw_reports
 from pdqs.protocol.device_messages import Bid, BidReceipt, Offer, Report, ReportReceipt, RoundNotice
 
 
@@ -34,8 +37,8 @@ class Review:
 
     told: Told
     offer: Offer
-    domain: Domain
-    """What the answer is drawn from. Its size is the k that was priced, is shown and will be charged."""
+    asking: Asking
+    """What she is asked for. Its kappa was priced, is shown and will be charged."""
     bid_micros: int
     epsilon: float
     epsilon_nanos: int
@@ -46,9 +49,19 @@ class Review:
     """What the owner must agree to first, each a name and a sentence: a new fact, words asked before, other devices."""
 
     @property
+    def said(self) -> str:
+        """The question in plain words: of one side, once her stage has come."""
+        return asked_in_words(self.told, self.offer)
+
+    @property
+    def waits(self) -> bool:
+        """Whether her question has yet to come."""
+        return self.told.promise.terms.asking.kind == QuestionKind.SIDE and self.offer.side is None
+
+    @property
     def meaning(self) -> str:
         """What the eps means, in words."""
-        return in_words(self.offer.q_numerator, self.domain.size)
+        return in_words(self.offer.q_numerator, self.asking.kappa)
 
     @property
     def after_nanos(self) -> int:
@@ -84,6 +97,7 @@ class Device:
             made=len(mine) + known,
             accepted=sum(report.accepted_at_ms is not None for report in mine) + known,
             lots=account.lots(self.market, notice.round_id),
+            asked=account.question(self.market, notice.round_id),
         )
         refuse("notice", told, self.checks)
         return told
@@ -167,15 +181,16 @@ class Device:
         if told.bid is None:
             raise OfferRefused(f"this device made no bid in round {notice.round_id}, so there is nothing to hold it to")
         refuse("offer", told, self.checks)
-        account, domain = self.ledger.account(), offer.question.domain.domain()
+        account, asking = self.ledger.account(), asking_of(told)
+        kappa = asking.kappa
         return Review(
             told=told,
             offer=offer,
-            domain=domain,
+            asking=asking,
             bid_micros=told.bid.bid_micros,
-            epsilon=epsilon_of(offer.q_numerator, domain.size),
-            epsilon_nanos=epsilon_nanos(offer.q_numerator, domain.size),
-            least_payment_micros=least_payment_micros(told.bid.bid_micros, offer.q_numerator, domain.size),
+            epsilon=epsilon_of(offer.q_numerator, kappa),
+            epsilon_nanos=epsilon_nanos(offer.q_numerator, kappa),
+            least_payment_micros=least_payment_micros(told.bid.bid_micros, offer.q_numerator, kappa),
             spending=account.spending(offer.question.attribute),
             overall=account.spending(OVERALL),
             asks=_asks(account, told),
@@ -189,6 +204,15 @@ class Device:
         found = asdict(lots_of(review.offer, root))
         self.ledger.note("lots", market=self.market, round_id=review.offer.round_id, **found)
 
+    def keep_question(self, review: Review) -> None:
+        """Bind the round to the question that she is asked, before it is shown: a second one is refused for good."""
+        asked, offer = question_of(review.offer), review.offer
+        if asked is None:
+            return
+        first = self.ledger.keep_question(self.market, offer.round_id, asked)
+        if first != asked and "first question" in self.checks:  # another process was told another one meanwhile
+            raise OfferRefused(f"round {offer.round_id}: another question was asked first, and no other is answered")
+
     def report(
         self, review: Review, value: Any, *, fresh: Offer, now_ms: int, agreed: Collection[str] = ()
     ) -> StoredReport:
@@ -197,7 +221,7 @@ class Device:
         ``fresh`` is the offer as the market tells it now, with its clock: too late, or another offer, and nothing is
         drawn. ``agreed`` names those of ``review.asks`` that the owner agreed to.
         """
-        offer, domain = review.offer, review.domain
+        offer, domain = review.offer, review.asking.domain
         refuse("drawing", replace(review.told, offer=fresh, shown=offer), self.checks)
         for name, sentence in review.asks.items():
             if name not in agreed:
@@ -206,10 +230,11 @@ class Device:
             code = domain.encode([value])
         except PdqsError:  # its message quotes the value, which is not to be written anywhere
             raise OfferRefused(f"your answer is not one that the question allows ({domain})") from None
+        self.keep_question(review)
         self._admit(review)
 
         def draw() -> str:
-            drawn = int(draw_code(code, offer.q_numerator, domain.size, self.entropy))
+            drawn = draw_code(review.asking, code, offer.q_numerator, self.entropy)
             return Report(terms_hash=offer.terms_hash, code=drawn).model_dump_json()
 
         charge = Charge(
@@ -270,7 +295,7 @@ def _asks(account: Account, told: Told) -> dict[str, str]:
     return found
 
 
-def draw_code(code: Any, numerator: int, domain_size: int, entropy: Entropy) -> int:
-    """One report by the core's randomiser; the coin is dropped here."""
-    reports, _ = draw_reports(np.asarray(code), np.array([numerator], dtype=np.uint32), domain_size, entropy)
+def draw_code(asking: Asking, code: Integers, numerator: int, entropy: Entropy) -> int:
+    """One report as the core defines it (:mod:`pdqs.privacy.asking`); the coin is dropped here."""
+    reports, _ = ask(asking, code, np.array([numerator], dtype=np.uint32), entropy)
     return int(reports[0])

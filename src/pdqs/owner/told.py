@@ -12,7 +12,7 @@ from typing import Literal, final
 
 from pdqs.model.errors import TermsError
 from pdqs.model.names import RuleName
-from pdqs.owner.account import StoredBid, StoredLots, StoredReport
+from pdqs.owner.account import StoredBid, StoredLots, StoredQuestion, StoredReport
 from pdqs.owner.errors import OfferRefused
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.rounds.canonical import written
@@ -59,6 +59,8 @@ class Told:
     paid_micros: int | None = None
     lots: StoredLots | None = None
     """The draw as the market told it before."""
+    asked: StoredQuestion | None = None
+    """The question that it asked first, where owners are asked about different sides."""
 
 
 Check = Callable[[Told], str | None]

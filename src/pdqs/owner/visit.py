@@ -63,7 +63,7 @@ class Visit:
             self.device.ledger.note("bid-withdrawn", **where, at_ms=self.clock())
 
     def review(self, round_id: str) -> Review:
-        """Everything the market says about a round, checked; what the lot decided is kept."""
+        """Everything the market says about a round, checked; what the lot decided is kept, and what is asked."""
         notice, bid_there = self.client.notice(round_id), self.client.bid_if_any(round_id)
         self.device.catch_up(notice, bid_there)
         found = self.device.review(
@@ -74,6 +74,7 @@ class Visit:
             counted=self.client.account().reports_made,
         )
         self.device.keep_lots(found)
+        self.device.keep_question(found)
         return found
 
     def stored(self, round_id: str) -> StoredReport | None:

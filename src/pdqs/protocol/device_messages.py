@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from pdqs.model.domain import Domain
 from pdqs.model.errors import DomainError
+from pdqs.model.question import MOST_STAGES
 from pdqs.model.question import Question as CoreQuestion
 
 MOST_MICROS = 10**15
@@ -33,6 +34,7 @@ Attribute = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.-]{0,59}$"
 Micros = Annotated[int, Field(ge=0, le=MOST_MICROS)]
 BidMicros = Annotated[int, Field(ge=0, le=MOST_BID_MICROS)]
 Millis = Annotated[int, Field(ge=0, le=MOST_MILLIS)]
+StageNumber = Annotated[int, Field(ge=1, le=MOST_STAGES)]
 Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 
 
@@ -112,6 +114,21 @@ class BidsRoot(Message):
     signature: Signature = ""
 
 
+class StageNotice(Message):
+    """A stage of a round that asks about sides, published as it opens.
+
+    It asks about what the reports of the stages before it leave open: the codes from ``low`` to ``high``, so that every
+    side that it asks about lies from ``low - 1`` (0 at the least) to ``high``. Its owners may report until
+    ``closes_at_ms``.
+    """
+
+    number: StageNumber
+    opened_at_ms: Millis
+    closes_at_ms: Millis
+    low: Annotated[int, Field(ge=0, lt=MOST_CODES)]
+    high: Annotated[int, Field(ge=0, lt=MOST_CODES)]
+
+
 class RoundNotice(Message):
     """A round as an owner sees it.
 
@@ -121,6 +138,9 @@ class RoundNotice(Message):
     hexadecimal), ``seed_hash``, ``nonce_hash``, ``nonce_by`` and ``nonce_seconds`` (what the draws are committed to,
     who holds the nonce and how long it may take to be told), ``asked_by``, ``purpose`` and ``use`` (who asks, why and
     what for, where it is said), and ``terms`` (the core's canonical terms).
+
+    What is asked of a value, whole or less of it, is in the terms (``question``). ``report_seconds`` is the time of
+    each stage; ``stages`` has those that have opened, and ``reports_close_at_ms`` is the end of the last one.
     """
 
     round_id: Identifier
@@ -134,6 +154,7 @@ class RoundNotice(Message):
     terms: Annotated[str, StringConstraints(max_length=2_000_000)]
     terms_hash: Hash
     bids_root: BidsRoot | None = None
+    stages: Annotated[list[StageNotice], Field(max_length=MOST_STAGES)] = []
 
 
 class Bid(Message):
@@ -181,6 +202,9 @@ class Offer(Message):
     asked if and only if her ``draw`` is below ``chance_numerator`` (2^32: for certain); ``posted_micros`` is the
     highest price at which her draw would have been asked, where it can be said. ``lots`` shows where the draw came
     from. ``now_ms`` is the server's clock as it answers, so that a device does not draw what would come too late.
+
+    Where sides are asked, ``stage`` is hers, which follows from her words, ``reports_close_at_ms`` the end of that
+    stage, and ``side`` the code m of her question, "is it at most the value of code m?": none before her stage opens.
     """
 
     round_id: Identifier
@@ -194,10 +218,13 @@ class Offer(Message):
     draw: Annotated[int, Field(ge=0, lt=2**32)] = 0
     posted_micros: Micros | None = None
     lots: Lots | None = None
+    stage: StageNumber = 1
+    side: Annotated[int, Field(ge=0, lt=MOST_CODES)] | None = None
 
 
 class Report(Message):
-    """The randomised answer: the code of a value in the question's domain. Nothing else leaves the device."""
+    """The randomised answer: the code of a value, a level or a bucket, or 1 for "at most" and 0 for "above". Nothing
+    else leaves the device."""
 
     terms_hash: Hash
     code: Annotated[int, Field(ge=0, lt=MOST_CODES)]

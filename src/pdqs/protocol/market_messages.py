@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from pdqs.model.names import EstimatorName, QueryKind, RuleName
+from pdqs.model.names import EstimatorName, QueryKind, QuestionKind, RuleName
 from pdqs.protocol.choices import OneOf
 from pdqs.protocol.device_messages import (
     Attribute,
@@ -20,8 +20,10 @@ from pdqs.protocol.device_messages import (
     Millis,
     Name,
     Question,
+    StageNumber,
     Text,
 )
+from pdqs.protocol.round_questions import AskedMessage, QuestionName, StageStanding
 from pdqs.rounds.defaults import DEFAULT_EPSILON_MAX, DEFAULT_ESTIMATOR, DEFAULT_RULE
 
 MOST_BUDGET_MICROS = 10**12
@@ -130,6 +132,9 @@ class RoundPlan(Message):
     ``nonce_hash`` is what a consumer commits to who draws a nonce of her own
     (:func:`pdqs.rounds.commitments.commitment_to`) and will tell it once bids are closed; without it the market draws
     one for her, and the terms say so.
+
+    ``question`` is what is asked of values, as in :class:`pdqs.Terms`: `auto`, `value`, `level:5`, `side`, `bucket:8`
+    and so on; ``report_seconds`` is the time of each of the ``stages``.
     """
 
     query: QueryMessage
@@ -144,6 +149,8 @@ class RoundPlan(Message):
     bid_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
     report_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 86_400
     nonce_hash: Hash | None = None
+    question: QuestionName = QuestionKind.AUTO.value
+    stages: StageNumber | None = None
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """For how many days after its end the round's bids and reports are kept; none: as long as the market does."""
     purpose: Text = ""
@@ -192,6 +199,9 @@ class Round(RoundStanding):
     question: Question
     forecast_half_width: Annotated[float, Field(ge=0, le=1e12)] | None
     """Half-width of a share at level 0.95 that the offers promise, once cleared; none when nothing was bought."""
+    asked: AskedMessage
+    stages: list[StageStanding] = Field(default_factory=list)
+    """Those that have opened, where sides are asked."""
     nonce_by: Literal["consumer", "market"] | None = None
     bids_root: BidsRoot | None = None
     seed: Hash | None = None
@@ -303,35 +313,6 @@ class PayablePage(Message):
 
     items: list[Payable]
     next: Cursor | None
-
-
-class ForecastRequest(Message):
-    """What would this plan buy from so many owners?"""
-
-    plan: RoundPlan
-    owners: Annotated[int, Field(ge=2, le=10_000_000)]
-
-
-class ForecastPoint(Message):
-    """One point of precision against budget."""
-
-    budget_micros: Micros
-    half_width: Annotated[float, Field(ge=0, le=1e12)] | None
-
-
-class Forecast(Message):
-    """What a budget buys: the half-width of a share at level 0.95 (none when nothing is bought), and the curve.
-
-    ``half_width_right`` is that of an answer which is right whatever prices say (rule lottery), ``half_width_sharp``
-    that of one which stands only if prices say nothing about the answer (rule optimal), for the same money.
-    """
-
-    half_width: Annotated[float, Field(ge=0, le=1e12)] | None
-    bought_share: Annotated[float, Field(ge=0, le=1)]
-    mean_epsilon: Annotated[float, Field(ge=0, le=100)]
-    curve: list[ForecastPoint]
-    half_width_right: Annotated[float, Field(ge=0, le=1e12)] | None = None
-    half_width_sharp: Annotated[float, Field(ge=0, le=1e12)] | None = None
 
 
 class Health(Message):

@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pdqs.protocol.device_messages import Attribute, BidMicros, Hash, Identifier, Message, Micros, Millis, Text
+from pdqs.protocol.device_messages import (
+    Attribute,
+    BidMicros,
+    Hash,
+    Identifier,
+    Message,
+    Micros,
+    Millis,
+    StageNumber,
+    Text,
+)
 from pdqs.protocol.market_messages import Cursor, EntryKind, RoundStanding, SignedMicros
 
 
@@ -55,6 +65,8 @@ class NoticeSummary(Message):
     reports_close_at_ms: Millis | None
     terms_hash: Hash
     purpose: Text = ""
+    stages_in_all: StageNumber = 1
+    """In how many stages owners are asked, once the offers are made."""
 
 
 class NoticePage(Message):

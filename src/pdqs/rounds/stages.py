@@ -18,6 +18,7 @@ from typing import final
 import numpy as np
 
 from pdqs.model.arrays import Column, Floats, Integers, Words
+from pdqs.model.errors import ensure
 from pdqs.model.names import QuestionKind
 from pdqs.model.question import Question
 from pdqs.privacy.draws import BUCKET_WORD, SIDE_WORD, STAGE_WORD, Draws, public_words, reusable
@@ -28,6 +29,9 @@ FOUR_STAGES = (0.1, 0.15, 0.25, 0.5)
 
 KEPT_EVEN = 0.25
 """With a guess, one owner in four is still asked evenly over the domain: a wrong guess then costs 3 times the error."""
+
+_PARTS = 600
+"""The part of every stage, whether there are one or eight, is a whole number of so many."""
 
 _BINS = 2**16
 
@@ -59,8 +63,18 @@ def stages_of(words: Words, parts: tuple[float, ...] = FOUR_STAGES) -> Integers:
     >>> stages_of(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32)).tolist()
     [1, 4, 4]
     """
-    ends = np.floor(np.cumsum(parts)[:-1] / np.sum(parts) * 2.0**32).astype(np.int64)
-    return 1 + np.searchsorted(ends, words.astype(np.int64), side="right").astype(np.int64)
+    return 1 + np.searchsorted(stage_ends(parts), words.astype(np.int64), side="right").astype(np.int64)
+
+
+def stage_ends(parts: tuple[float, ...]) -> Integers:
+    """The words at which all stages but the first begin: whole numbers, the same on every device.
+
+    >>> stage_ends(FOUR_STAGES).tolist()
+    [429496729, 1073741824, 2147483648]
+    """
+    whole = np.rint(np.asarray(parts) * _PARTS).astype(np.int64)
+    ensure(int(whole.sum()) == _PARTS, "the parts of all stages are the whole")
+    return (np.cumsum(whole)[:-1] << 32) // _PARTS
 
 
 def place_counts(words: Words) -> Integers:
@@ -129,9 +143,15 @@ def dealt(offers: Offers, draws: Draws, owners: Column | None, *, source: str) -
     def words(word: int) -> Words:
         return public_words(reusable(draws), owners, len(offers), source=source, word=word)
 
+    return dealt_by(offers, words)
+
+
+def dealt_by(offers: Offers, words: Callable[[int], Words]) -> Offers:
+    """The same, from words that are each owner's own: ``words`` gives one of each owner by its number."""
     ready = with_words(offers, words)
     if offers.question.kind != QuestionKind.SIDE:
         return ready
+    ready = replace(ready, side=np.full(len(ready), -1, dtype=np.int64))
     counts = place_counts(ready.deal[ready.of_stage(1)])
     return with_sides(ready, OpenStage(1, whole_domain(offers.question), counts))
 

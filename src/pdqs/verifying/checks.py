@@ -8,12 +8,14 @@ from dataclasses import asdict
 
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
+from pdqs.model.names import QuestionKind
 from pdqs.rounds.commitments import commitment_to
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.settlement import settle
-from pdqs.verifying.figures import AnswerFigures, Cleared, answer_figures, cleared, reports_of
+from pdqs.rounds.terms import Terms
+from pdqs.verifying.figures import AnswerFigures, Cleared, answer_figures, cleared, reports_of, with_stages
 from pdqs.verifying.findings import Finding, blamed, compared, judged, skipped
-from pdqs.verifying.making import draws_for, lines_of
+from pdqs.verifying.making import lines_of, words_for
 from pdqs.verifying.proof import OwnProof
 from pdqs.verifying.record import FrozenPromise, RoundRecord, reports_tree
 
@@ -62,14 +64,14 @@ def check_kept(record: RoundRecord, root: str | None, terms_hash: str | None) ->
 def check_outcome(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
     """Draws, offers, reports, answer, payments and totals, each made again from what comes before it."""
     terms, names, bids = promise.terms, record.names, record.bid_micros
-    draws = draws_for(terms, record.seed, record.nonce, names)
+    words = words_for(record.seed, record.nonce, names)
     nothing = [0] * len(names)
     try:
-        made = cleared(bids, draws, terms)
+        made = cleared(bids, words, terms)
     except PdqsError as fault:
         why = "the offers cannot be made again"
         offers = Finding(name="offers", verdict="does not agree", told=f"{why}: {fault}")
-        return [offers, *(skipped(name, why) for name in ("reports", "answer", "payments")), _totals(record, promise)]
+        return [offers, *(skipped(name, why) for name in _following(terms)), _totals(record, promise)]
     again = lines_of(names, bids, made, record.codes, nothing)
     asked = sum(line.q_numerator > 0 for line in again)
     return [
@@ -80,12 +82,21 @@ def check_outcome(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
     ]
 
 
+def _following(terms: Terms) -> tuple[str, ...]:
+    """The checks that come after that of the offers."""
+    return ("reports", *(("questions",) if _by_sides(terms) else ()), "answer", "payments")
+
+
+def _by_sides(terms: Terms) -> bool:
+    return terms.asking.kind == QuestionKind.SIDE
+
+
 def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[Finding]:
-    """Reports, answer and payments."""
-    strange = _strange_reports(record, made.offers, promise.terms.domain_size)
+    """Reports, the questions of every stage, answer and payments."""
+    strange = _strange_reports(record, made.offers, promise.terms.kappa)
     if strange:
         why = "there are reports that cannot be"
-        return [blamed("reports", strange), skipped("answer", why), skipped("payments", why)]
+        return [blamed("reports", strange), *(skipped(name, why) for name in _following(promise.terms)[1:])]
     codes, terms, said = record.codes, promise.terms, record.answer
     came = sum(code is not None for code in codes)
     reports = judged(
@@ -95,13 +106,18 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
         "those listed have another root than the one told with the answer: one was dropped, added or changed",
     )
     try:
+        made = with_stages(codes, made, terms)
         figures = answer_figures(codes, made.offers, terms, level=said.level, dishonest_share=said.dishonest_share)
         paid = settle(made.offers, reports_of(codes, made.offers, terms), terms).micros.tolist()
     except PdqsError as fault:
-        return [reports, Finding(name="answer", verdict="does not agree", told=str(fault)), skipped("payments", "")]
+        faulty = Finding(name="answer", verdict="does not agree", told=str(fault))
+        return [reports, *(skipped(name, "") for name in _following(terms)[1:-2]), faulty, skipped("payments", "")]
     again = lines_of(record.names, record.bid_micros, made, codes, paid)
     payments = compared("payments", ("paid",), record.owners, again, "each is what was offered for a report that came")
-    return [reports, _answer(said, figures), payments]
+    stages = f"all follow from the words and the reports, through {terms.asking.stages} stages"
+    questions = compared("questions", ("stage", "side"), record.owners, again, stages)
+    shown = _by_sides(terms) or questions.verdict != "held"
+    return [reports, *([questions] if shown else []), _answer(said, figures), payments]
 
 
 def _strange_reports(record: RoundRecord, offers: Offers, values: int) -> dict[str, str]:

@@ -6,21 +6,22 @@ Pure functions over the core, shared by the market and whoever checks it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from pdqs.clearing import clear
+from pdqs.clearing import clear, word_read
 from pdqs.clearing.lottery import LotteryMarket, posted_to_all
-from pdqs.estimate import Answer, answer
+from pdqs.estimate import Answer, answer, narrowed
 from pdqs.model.arrays import Figure, Words
 from pdqs.model.errors import EstimateError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
+from pdqs.rounds.stages import dealt_by
 from pdqs.rounds.terms import Terms
 
 LEVEL = 0.95
@@ -38,17 +39,26 @@ class Cleared:
     posted_micros: list[int | None]
 
 
-def cleared(bid_micros: Sequence[int], draws: Words | None, terms: Terms) -> Cleared:
-    """Clear: a pure function of the frozen bids, the draws and the terms."""
+PublicWords = Callable[[int], Words]
+"""A public word of every owner of a round, in the order of its bids, by the word's number."""
+
+
+def cleared(bid_micros: Sequence[int], words: PublicWords | None, terms: Terms) -> Cleared:
+    """Clear, and deal each owner her part of the question: a pure function of the frozen bids, the public words and the
+    terms. Without words, as in rounds that were opened before there were any, the terms must ask for whole values."""
     bids = np.array(bid_micros, dtype=np.float64) / MICROS_PER_UNIT
+    draws = None if words is None else words(word_read(terms))
     offers = clear(bids, terms, draws=draws)
+    if words is not None:
+        offers = dealt_by(offers, words)
+    ensure(words is not None or terms.asking.whole, "a question is dealt without words to deal it by")
     rule, paid = terms.bound_rule, offers.payment_micros.tolist()
     posted = None
     if isinstance(rule, Asks) and draws is not None:
         posted = posted_to_all(bids, draws, LotteryMarket(rule=rule, budget_micros=terms.budget_micros))
     known = [payment or None for payment in paid] if posted is None else posted.tolist()
-    words = np.zeros(bids.size, dtype=np.uint32) if draws is None else draws
-    return Cleared(offers=offers, draws=words, posted_micros=known)
+    drawn = np.zeros(bids.size, dtype=np.uint32) if draws is None else draws
+    return Cleared(offers=offers, draws=drawn, posted_micros=known)
 
 
 def reports_of(codes: Sequence[int | None], offers: Offers, terms: Terms) -> Reports:
@@ -62,8 +72,20 @@ def reports_of(codes: Sequence[int | None], offers: Offers, terms: Terms) -> Rep
         codes=np.array([code or 0 for code in codes], dtype=np.int64),
         arrived=came if isinstance(terms.bound_rule, Asks) else came | ~offers.asked,
         selected=np.zeros(0, dtype=bool),
-        domain=offers.domain,
+        domain=offers.question.answers,
     )
+
+
+def with_stage(codes: Sequence[int | None], made: Cleared, terms: Terms, stage: int) -> Cleared:
+    """The offers with the questions of one stage, from the reports of those before it."""
+    return replace(made, offers=narrowed(made.offers, reports_of(codes, made.offers, terms), terms, stage))
+
+
+def with_stages(codes: Sequence[int | None], made: Cleared, terms: Terms) -> Cleared:
+    """The offers with the questions of every stage."""
+    for stage in range(2, terms.asking.stages + 1):
+        made = with_stage(codes, made, terms, stage)
+    return made
 
 
 @final

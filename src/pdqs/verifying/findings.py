@@ -56,6 +56,8 @@ _COLUMNS: dict[str, tuple[str, Callable[[RecordLine], int | None], Callable[[int
     "posted": ("price posted", lambda line: line.posted_micros, _money),
     "payment": ("payment offered", lambda line: line.payment_micros, _money),
     "paid": ("payment", lambda line: line.paid_micros, _money),
+    "stage": ("stage", lambda line: line.stage, str),
+    "side": ("side asked about", lambda line: line.side, lambda code: "none" if code is None else f"number {code}"),
 }
 """The figures of a row that are made again: what they are called, where they stand, and how people read them."""
 

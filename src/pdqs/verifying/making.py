@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from pdqs import __version__
-from pdqs.clearing import word_read
-from pdqs.model.arrays import Words
 from pdqs.privacy.draws import committed_words
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.canonical import plain_terms, written
@@ -17,13 +15,13 @@ from pdqs.rounds.commitments import commitment_to
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
-from pdqs.verifying.figures import Cleared, answer_figures, cleared, reports_of
+from pdqs.verifying.figures import Cleared, PublicWords, answer_figures, cleared, reports_of, with_stage
 from pdqs.verifying.record import RecordLine, RoundRecord, Totals, promise_in, reports_tree, tree_over
 
 SOFTWARE = f"pdqs {__version__}"
 
 Reporting = Callable[[Offers], Sequence[int | None]]
-"""From offers to the codes that come back, None where nothing does."""
+"""From offers to the codes that come back, None where nothing does; asked once a stage, of those whose turn it is."""
 
 
 def frozen_document(round_id: str, terms: Terms, seed: bytes, nonce: bytes) -> str:
@@ -32,9 +30,9 @@ def frozen_document(round_id: str, terms: Terms, seed: bytes, nonce: bytes) -> s
     return written({"round": round_id, "terms": plain_terms(terms), **committed})
 
 
-def draws_for(terms: Terms, seed: str, nonce: str, names: Sequence[bytes]) -> Words:
-    """The draw of each owner, from the two secrets in hexadecimal."""
-    return committed_words(bytes.fromhex(seed), bytes.fromhex(nonce), names, word_read(terms))
+def words_for(seed: str, nonce: str, names: Sequence[bytes]) -> PublicWords:
+    """The public words of each owner, from the two secrets in hexadecimal."""
+    return lambda word: committed_words(bytes.fromhex(seed), bytes.fromhex(nonce), names, word)
 
 
 def lines_of(
@@ -56,8 +54,21 @@ def lines_of(
         "payment_micros": offers.payment_micros.tolist(),
         "code": codes,
         "paid_micros": paid_micros,
+        "stage": offers.stage.tolist(),
+        "side": [None if side < 0 else side for side in offers.side.tolist()],
     }
     return tuple(RecordLine(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+
+
+def _played(made: Cleared, terms: Terms, reporting: Reporting) -> tuple[Cleared, list[int | None]]:
+    """Every stage in turn: the offers with all questions, and the reports of each owner in her own stage."""
+    codes: list[int | None] = [None] * len(made.offers)
+    for stage in range(1, terms.asking.stages + 1):
+        if stage > 1:
+            made = with_stage(codes, made, terms, stage)
+        told, turns = reporting(made.offers), (made.offers.stage == stage).tolist()
+        codes = [new if turn else old for old, new, turn in zip(codes, told, turns, strict=True)]
+    return made, codes
 
 
 def record_of(document: str, seed: bytes, nonce: bytes, bids: Mapping[bytes, int], reporting: Reporting) -> RoundRecord:
@@ -74,8 +85,7 @@ def record_of(document: str, seed: bytes, nonce: bytes, bids: Mapping[bytes, int
     terms = promise_in(document).terms
     names = sorted(bids)
     bid_micros = [bids[name] for name in names]
-    made = cleared(bid_micros, draws_for(terms, seed.hex(), nonce.hex(), names), terms)
-    codes = reporting(made.offers)
+    made, codes = _played(cleared(bid_micros, words_for(seed.hex(), nonce.hex(), names), terms), terms, reporting)
     payments = settle(made.offers, reports_of(codes, made.offers, terms), terms)
     return RoundRecord(
         software=SOFTWARE,

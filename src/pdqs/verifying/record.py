@@ -2,7 +2,7 @@
 
 A JSON object with exactly these fields; money is whole micro-units, chances are whole numbers of 2^-32:
 
-    format      "pdqs record 1"
+    format      "pdqs record 1", or "pdqs record 2" where sides were asked: then every row has a stage and a side
     software    what wrote it
     terms       the frozen document, as canonical JSON text, and terms_hash, its SHA-256
     seed, nonce what every draw follows from; the document holds their hashes as seed_hash and nonce_hash
@@ -25,6 +25,7 @@ from types import MappingProxyType
 from typing import final
 
 from pdqs.model.errors import InputError, TermsError
+from pdqs.model.question import MOST_STAGES
 from pdqs.rounds.canonical import written
 from pdqs.rounds.commitments import bid_entry, report_entry
 from pdqs.rounds.merkle import MerkleTree, merkle_tree
@@ -46,6 +47,7 @@ from pdqs.verifying.strict import (
 )
 
 FORMAT = "pdqs record 1"
+FORMAT_OF_SIDES = "pdqs record 2"
 
 MOST_VALUES = 1_000_000
 """Rounds over domains of more values than this are not checked: their answers would not fit into memory."""
@@ -54,7 +56,10 @@ MOST_VALUES = 1_000_000
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordLine:
-    """One owner: her bid, what the lot and the offer were, her report (None: nothing came), and what she was paid."""
+    """One owner: her bid, what the lot and the offer were, her report (None: nothing came), and what she was paid.
+
+    Where sides were asked, ``stage`` is hers and ``side`` the code that she was asked about (None: nothing was asked).
+    """
 
     pseudonym: str
     bid_micros: int
@@ -65,6 +70,8 @@ class RecordLine:
     payment_micros: int
     code: int | None
     paid_micros: int
+    stage: int = 1
+    side: int | None = None
 
 
 @final
@@ -101,7 +108,8 @@ class RoundRecord:
     @staticmethod
     def of(plain: object) -> RoundRecord:
         """A record from the plain values of its JSON."""
-        held = fields_of(plain, _RECORD, "the record")
+        by_sides = isinstance(plain, dict) and plain.get("format") == FORMAT_OF_SIDES
+        held = fields_of(plain, _RECORD_OF_SIDES if by_sides else _RECORD, "the record")
         held.pop("format")
         record = RoundRecord(**held)
         _refuse_disorder(record.owners)
@@ -109,7 +117,11 @@ class RoundRecord:
 
     def text(self) -> str:
         """The record as it is written: one text for one record."""
-        return written({"format": FORMAT, **asdict(self)})
+        held = asdict(self)
+        if any(line.stage != 1 or line.side is not None for line in self.owners):
+            return written({"format": FORMAT_OF_SIDES, **held})
+        owners = [{name: value for name, value in line.items() if name in _LINE} for line in held["owners"]]
+        return written({"format": FORMAT, **held, "owners": owners})
 
     @property
     def hash(self) -> str:
@@ -178,8 +190,8 @@ def promise_in(document: str) -> FrozenPromise:
         raise InputError(f"the terms cannot be read: {fault}") from None
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as fault:
         raise InputError(f"the terms cannot be read: {type(fault).__name__}") from None
-    if terms.domain_size > MOST_VALUES or not terms.asking.whole:
-        raise InputError(f"only rounds that ask for a value out of at most {MOST_VALUES:,} can be checked")
+    if terms.domain_size > MOST_VALUES:
+        raise InputError(f"only rounds about at most {MOST_VALUES:,} values can be checked")
     return FrozenPromise(
         round_id=words(plain["round"], "the frozen document, 'round'"),
         terms=terms,
@@ -212,6 +224,8 @@ _LINE = MappingProxyType(
         "paid_micros": micros,
     }
 )
+
+_LINE_OF_SIDES = MappingProxyType({**_LINE, "stage": whole_below(MOST_STAGES + 1), "side": or_none(whole_below(2**31))})
 
 _COUNT = whole_below(2**31)
 _ENDS = tuple_of(tuple_of(figure, 2))
@@ -248,5 +262,13 @@ _RECORD = MappingProxyType(
         "owners": tuple_of(lambda plain, where: RecordLine(**fields_of(plain, _LINE, where))),
         "answer": lambda plain, where: AnswerFigures(**fields_of(plain, _ANSWER, where)),
         "ledger": lambda plain, where: Totals(**fields_of(plain, _LEDGER, where)),
+    }
+)
+
+_RECORD_OF_SIDES = MappingProxyType(
+    {
+        **_RECORD,
+        "format": constant(FORMAT_OF_SIDES),
+        "owners": tuple_of(lambda plain, where: RecordLine(**fields_of(plain, _LINE_OF_SIDES, where))),
     }
 )

@@ -198,12 +198,12 @@ def test_the_write_ahead_log_was_searched_too(site: Site, traces: Traces) -> Non
 
 LEAKS = {
     "the bare value is reported": (
-        "code: drawReport(code, offer.q_numerator, review.domainSize, nextWord)",
+        "code: ask(review.question, review.domainSize, code, offer.q_numerator, nextWord)",
         "code: (nextWord(), code)",
     ),
     "the coin is sent along": (
-        "code: drawReport(",
-        "coin: (globalThis.coin = nextWord(), globalThis.coin), code: drawReport(",
+        "code: ask(",
+        "coin: (globalThis.coin = nextWord(), globalThis.coin), code: ask(",
     ),
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .edits import bid_on, domain, instead, on, put, question, says, shown, signed, text_becomes, unhashed, written
+from .lies_about_questions import STAGES
 from .market import (
     BEN,
     BID,
@@ -119,6 +120,7 @@ def rename(script: Script) -> None:
 
 
 def relabel(script: Script) -> None:
+    script.kappa = 4
     labels = ["tea", "coffee", "neither", "something stronger"]
     for place in (script.document["terms"]["query"]["domain"], script.question["domain"]):
         place.update(labels=labels, size=4)
@@ -412,4 +414,5 @@ SHAPES = {
 
 LIES: dict[str, Lie] = {
     **NOTICE, **BIDDING, **BID_RECEIPTS, **OFFERS, **LOTS, **ASKS, **DRAWING, **RECEIPTS, **PAYMENTS, **SHAPES,
+    **STAGES,
 }  # fmt: skip

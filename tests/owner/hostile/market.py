@@ -20,11 +20,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import pdqs
 from pdqs.owner.price import least_payment_micros
-from pdqs.privacy.draws import LOTTERY_WORD, committed_words
+from pdqs.privacy.draws import LOTTERY_WORD, STAGE_WORD, committed_words
 from pdqs.protocol.device_messages import BidReceipt, BidsRoot, DomainMessage, ReportReceipt
 from pdqs.protocol.receipts import signed_bytes
 from pdqs.rounds.commitments import bid_entry, commitment_to, pseudonym_of
 from pdqs.rounds.merkle import merkle_tree
+from pdqs.rounds.stages import parts_of, stages_of
 
 Json = dict[str, Any]
 ROUND = "rnd_" + "a1" * 12
@@ -39,6 +40,7 @@ ANN, BEN = "u_" + "0" * 24, "u_" + "1" * 24
 SEED, NONCE = bytes(range(1, 33)), bytes(range(2, 34))
 CHANCE = 2**32 - 2**20
 """Nearly certain, so that a lie about the draw would still have her asked."""
+MEDIAN = pdqs.Median(pdqs.Domain.grid(0, 100, 5), "What is your monthly income?")
 QUERY = pdqs.Histogram(pdqs.Domain.categories(["tea", "coffee", "neither"]), "What do you drink?")
 
 
@@ -101,12 +103,41 @@ class Script:
     """What the root was published over, as hers."""
     chance: int = CHANCE
     left_out: bool = False
+    kappa: int = len(QUERY.domain.labels)
+    side: int | None = None
+    """What she is asked about, where the document asks about sides."""
+    window: tuple[int, int] = (0, 0)
+    not_yet: bool = False
 
     @property
     def stage(self) -> str:
         if self.report is not None:
             return "settled"
         return "open" if self.bid is None else "reporting"
+
+    @property
+    def stages(self) -> int:
+        return int(self.document["terms"].get("question", {}).get("stages", 1))
+
+    @property
+    def turn(self) -> int:
+        """Her stage."""
+        word = committed_words(self.seed, self.nonce, [self.names[self.place]], STAGE_WORD)
+        return int(stages_of(word, parts_of(self.stages))[0])
+
+    @property
+    def closes(self) -> int:
+        """When her reports close."""
+        return REPORTS_CLOSE + 60_000 * (self.turn - 1)
+
+    def opened(self) -> list[Json]:
+        """The stages so far: hers is the last to have opened, unless it is yet to come."""
+        if self.stage == "open" or self.document["terms"].get("question", {}).get("is") != "side":
+            return []
+        low, high = self.window
+        times = [(CLOSES + 60_000 * i, REPORTS_CLOSE + 60_000 * i) for i in range(self.turn - self.not_yet)]
+        plain = [{"number": i + 1, "opened_at_ms": a, "closes_at_ms": b} for i, (a, b) in enumerate(times)]
+        return [{**each, "low": low, "high": high} for each in plain]
 
     @property
     def text(self) -> str:
@@ -118,8 +149,7 @@ class Script:
 
     @property
     def payment(self) -> int:
-        size = len(self.question["domain"]["labels"])
-        return least_payment_micros(BID, self.q_numerator, size)
+        return least_payment_micros(BID, self.q_numerator, self.kappa)
 
     @property
     def names(self) -> list[bytes]:
@@ -159,10 +189,11 @@ class Script:
             "bid_high_micros": round(high * 1e6),
             "epsilon_max": self.document["terms"]["epsilon_max"],
             "bids_close_at_ms": self.document["bids_close_at_ms"],
-            "reports_close_at_ms": None if self.stage == "open" else REPORTS_CLOSE,
+            "reports_close_at_ms": None if self.stage == "open" else REPORTS_CLOSE + 60_000 * (self.stages - 1),
             "terms": self.text,
             "terms_hash": self.hash,
             "bids_root": None if self.stage == "open" else self.root(),
+            "stages": self.opened(),
         }
 
     def offer(self) -> Json:
@@ -174,12 +205,14 @@ class Script:
             "question": self.question,
             "q_numerator": 0 if self.left_out else self.q_numerator,
             "payment_micros": 0 if self.left_out else price,
-            "reports_close_at_ms": REPORTS_CLOSE,
-            "now_ms": CLOSES + 1000,
+            "reports_close_at_ms": self.closes,
+            "now_ms": self.closes - 59_000,
             "chance_numerator": self.chance,
             "draw": self.draw,
             "posted_micros": price // 2 if self.left_out else price,
             "lots": self.lots(),
+            "stage": self.turn,
+            "side": None if self.not_yet else self.side,
         }
 
     def take_bid(self, body: Json) -> Json:
@@ -188,7 +221,7 @@ class Script:
         return self.bid
 
     def take_report(self, body: Json) -> Json:
-        plain = {"round_id": ROUND, **body, "received_at_ms": CLOSES + 2000}
+        plain = {"round_id": ROUND, **body, "received_at_ms": self.closes - 58_000}
         self.report = sign({**plain, "payment_micros": self.payment, "ordinal": 1}, self.key)
         return self.report
 
@@ -232,6 +265,8 @@ class Lie:
     seed: tuple[Json, ...] = ()
     agrees: tuple[str, ...] = ("new fact",)
     persuaded: tuple[str, ...] = ()
+    answer: object = "coffee"
+    """What she answers; to a question about a side it is yes or no."""
 
 
 class _Handler(BaseHTTPRequestHandler):

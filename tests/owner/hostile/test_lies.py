@@ -22,10 +22,16 @@ from pdqs.owner.visit import Visit
 from pdqs.protocol import transport
 
 from .lies import LIES
+from .lies_about_questions import asking, bucketed
 from .market import BID, ROUND, Lie, hostile
 
 HONEST = ["bid", "bid-accepted", "lots", "admitted", "drawn", "sent", "accepted", "paid"]
-ALL = {"the truth": Lie(goal="nothing"), **LIES}
+TRUTHS = {
+    "the truth": Lie(goal="nothing"),
+    "the truth about a side": Lie(goal="nothing", prepare=asking(), answer=True),
+    "the truth about a bucket": Lie(goal="nothing", prepare=bucketed, answer=45),
+}
+ALL = {**TRUTHS, **LIES}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +56,7 @@ def visited(address: str, name: str, tmp_path: Path, *, weak: bool) -> tuple[str
         try:
             visit.bid(ROUND, BID)
             review = visit.review(ROUND)
-            visit.send(visit.draw(review, "coffee", agreed=agreed))
+            visit.send(visit.draw(review, lie.answer, agreed=agreed))
             visit.settle_up(client.notice(ROUND))
         except PdqsError as fault:
             refused = str(fault)
@@ -64,8 +70,15 @@ def test_there_are_lies_enough_and_each_check_catches_one() -> None:
     assert {name for lie in LIES.values() for name in lie.caught_by} == {"shape", *CHECKS}
 
 
-def test_a_market_that_tells_the_truth_is_dealt_with_to_the_end(address: str, tmp_path: Path) -> None:
-    assert visited(address, "the truth", tmp_path, weak=False) == (None, HONEST)
+def without_question(kinds: list[str]) -> list[str]:
+    return [kind for kind in kinds if kind not in ("cap", "question")]
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_a_market_that_tells_the_truth_is_dealt_with_to_the_end(name: str, address: str, tmp_path: Path) -> None:
+    refused, kinds = visited(address, name, tmp_path, weak=False)
+    assert (refused, without_question(kinds)) == (None, HONEST)
+    assert ("question" in kinds) == ("side" in name)
 
 
 @pytest.mark.parametrize("name", LIES)
@@ -116,10 +129,14 @@ def in_javascript(address: str) -> dict[tuple[str, bool], dict[str, Any]]:
     return dict(zip(runs, told, strict=True))
 
 
-def test_the_browsers_device_deals_with_the_truth_to_the_end(in_javascript: dict[Any, dict[str, Any]]) -> None:
-    found = in_javascript["the truth", False]
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_browsers_device_deals_with_the_truth_to_the_end(
+    name: str, in_javascript: dict[Any, dict[str, Any]]
+) -> None:
+    found = in_javascript[name, False]
     assert found["refused"] is None
-    assert [kind for kind in found["kinds"] if kind != "cap"] == HONEST
+    assert without_question(found["kinds"]) == HONEST
+    assert ("question" in found["kinds"]) == ("side" in name)
 
 
 @pytest.mark.parametrize("name", LIES)

@@ -37,14 +37,21 @@ def simulate(
     budget: Annotated[
         float, typer.Option(min=0, max=1e6, help="What the consumer pays at most; 0: 0.3 an owner.")
     ] = 0.0,
+    query: Annotated[
+        str, typer.Option(help="count (of owners whose answer is 1), or median or mean (of ages).")
+    ] = "count",
     share: Annotated[float, typer.Option(min=0, max=1, help="The share of owners whose answer is 1.")] = 0.3,
     bid_seconds: Annotated[int, typer.Option(min=0, help="How long bids are taken; 0: as needed.")] = 0,
     seed: Annotated[int, typer.Option(help="Of values and prices; coins are always the operating system's.")] = 1,
     json: Json = False,
 ) -> None:
     """Run a whole round with real owners over HTTP, and show the answer beside the simulated truth."""
+    from pdqs.market.simulation import QUERIES
     from pdqs.market.simulation import simulate as simulated
+    from pdqs.model.errors import InputError
 
+    if query not in QUERIES:
+        raise InputError(f"what can be simulated is one of {', '.join(QUERIES)}, got {query!r}")
     with _operator(link) as (address, operator):
         found = simulated(
             address,
@@ -52,6 +59,7 @@ def simulate(
             owners=owners,
             budget=budget or 0.3 * owners,
             share=share,
+            query=query,
             bid_seconds=bid_seconds or None,
             seed=seed,
             say=lambda line: None if json else print(line, file=sys.stderr, flush=True),

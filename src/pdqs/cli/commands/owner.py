@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from pdqs.model.domain import Domain
     from pdqs.owner.account import Account, StoredReport
     from pdqs.owner.ledger import Ledger
     from pdqs.owner.visit import Visit
-    from pdqs.protocol.device_messages import DomainMessage
     from pdqs.protocol.summaries import NoticeSummary
 
 run = typer.Typer(
@@ -143,12 +143,15 @@ def _drawn(visit: Visit, round_id: str, *, yes: bool, agreed: set[str]) -> Store
     if review.offer.q_numerator == 0:
         print("Nothing is asked of you in this round and nothing is paid: there is nothing to report.")
         return None
+    if review.waits:
+        print("Your question has not come yet: nothing is drawn before. Look again when your stage has opened.")
+        return None
     if not review.within_cap:
         raise CapReached("this would pass your own lifetime cap: nothing was drawn and nothing was sent")
     for name, sentence in review.asks.items():
         if name not in agreed:
             typer.confirm(f"Note: {sentence}. Agree?", abort=True)
-    value = _asked(review.offer.question.domain)
+    value = _asked(review.asking.domain)
     if not yes:
         typer.confirm("Randomise your answer and send the report?", abort=True)
     return visit.draw(review, value, agreed=review.asks)
@@ -298,7 +301,7 @@ def _standing(account: Account, visit: Visit, notice: NoticeSummary) -> str:
     return f"bid {_money(made.bid_micros)}" if made else ""
 
 
-def _asked(domain: DomainMessage) -> object:
+def _asked(domain: Domain) -> object:
     """The owner's answer, asked for rather than passed as an argument, so that no shell history keeps it."""
     from pdqs.cli.offer_words import answers_in_words
     from pdqs.owner.errors import OfferRefused

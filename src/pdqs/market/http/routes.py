@@ -9,25 +9,14 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, bidding, forecasting, own_data, people, reads, records, round_steps, transfers
+from pdqs.market import access, forecasting, own_data, people, reads, records, round_steps, transfers
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
-from pdqs.protocol.device_messages import (
-    Bid,
-    BidReceipt,
-    Identifier,
-    Millis,
-    Offer,
-    Report,
-    ReportReceipt,
-    RoundNotice,
-    Withdrawal,
-)
+from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Report, ReportReceipt
+from pdqs.protocol.forecasts import Forecast, ForecastRequest
 from pdqs.protocol.market_messages import (
     AnswerMessage,
     Cursor,
-    Forecast,
-    ForecastRequest,
     IdempotencyKey,
     Invitation,
     Me,
@@ -50,7 +39,7 @@ from pdqs.protocol.market_messages import (
 from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
 from pdqs.protocol.sign_ins import AccessPage, NewToken, SignIns
-from pdqs.protocol.summaries import NoticePage, RoundPage, TransferPage
+from pdqs.protocol.summaries import RoundPage, TransferPage
 from pdqs.tables.spreadsheet import harmless
 
 _PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
@@ -279,6 +268,12 @@ def reveal_nonce(round_id: RoundId, told: NonceReveal, caller: Calling) -> Round
     return round_steps.reveal_nonce(caller.market, caller.user(), round_id, told)
 
 
+@router.post("/rounds/{round_id}/next-stage", tags=["rounds"])
+def open_next_stage(round_id: RoundId, caller: Calling) -> Round:
+    """Ask the next stage, once the one before it is over; the clock does so by itself (its consumer, operator)."""
+    return round_steps.open_next_stage(caller.market, caller.user(), round_id)
+
+
 @router.post("/rounds/{round_id}/settle", tags=["rounds"])
 def settle_round(round_id: RoundId, caller: Calling) -> Round:
     """Answer, pay and give back the rest, once reports are in or closed (its consumer, operator)."""
@@ -308,43 +303,3 @@ def get_record(round_id: RoundId, caller: Calling) -> Response:
     text = records.record(caller.market, caller.user(), round_id).text()
     headers = {"Content-Disposition": f'attachment; filename="{round_id}.record.json"'}
     return Response(text, media_type="application/json", headers=headers)
-
-
-@router.get("/notices", tags=["owners"])
-def get_notices(caller: Calling, after: After = None, limit: Limit = LIMIT) -> NoticePage:
-    """Rounds to bid in, and those bid in (owner)."""
-    return reads.notices(caller.market, caller.user(), after, limit)
-
-
-@router.get("/notices/{round_id}", tags=["owners"])
-def get_notice(round_id: RoundId, caller: Calling) -> RoundNotice:
-    """One round as owners see it (owner)."""
-    return reads.notice(caller.market, caller.user(), round_id)
-
-
-@router.get("/rounds/{round_id}/bid", tags=["owners"])
-def get_bid(round_id: RoundId, caller: Calling) -> BidReceipt:
-    """The caller's own bid (owner)."""
-    return reads.bid(caller.market, caller.user(), round_id)
-
-
-@router.delete("/rounds/{round_id}/bid", tags=["owners"])
-def delete_bid(
-    round_id: RoundId,
-    caller: Calling,
-    placed_at_ms: Annotated[Millis | None, Query(description="Of the receipt: withdraw this bid and no other")] = None,
-) -> Withdrawal:
-    """Withdraw the caller's own bid, until bids close (owner)."""
-    return bidding.withdraw_bid(caller.market, caller.user(), round_id, placed_at_ms)
-
-
-@router.get("/rounds/{round_id}/offer", tags=["owners"])
-def get_offer(round_id: RoundId, caller: Calling) -> Offer:
-    """The caller's own offer (owner)."""
-    return reads.offer(caller.market, caller.user(), round_id)
-
-
-@router.get("/rounds/{round_id}/report", tags=["owners"])
-def get_report(round_id: RoundId, caller: Calling) -> ReportReceipt:
-    """The caller's own report (owner)."""
-    return reads.report(caller.market, caller.user(), round_id)

@@ -14,7 +14,7 @@ from pdqs.owner.price import odds_in_words
 from pdqs.owner.price import sureness as sure
 from pdqs.present.svg import Svg, element, picture
 from pdqs.present.text import in_digits
-from pdqs.protocol.market_messages import ForecastPoint
+from pdqs.protocol.forecasts import ForecastPoint
 
 Scale = Callable[[float], float]
 """From a figure to a place on the picture."""

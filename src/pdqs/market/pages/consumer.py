@@ -23,7 +23,8 @@ from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, key
 from pdqs.market.price_outlook import owners_able
 from pdqs.model.names import QueryKind
 from pdqs.protocol.device_messages import Identifier
-from pdqs.protocol.market_messages import AnswerMessage, Forecast, ForecastRequest, Round, RoundPlan, User
+from pdqs.protocol.forecasts import Forecast, ForecastRequest
+from pdqs.protocol.market_messages import AnswerMessage, Round, RoundPlan, User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 from pdqs.tables.spreadsheet import harmless
 

@@ -20,6 +20,7 @@ from pdqs.owner.price import epsilon_of
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.summaries import NoticeSummary
+from pdqs.rounds.terms import Terms
 
 router = APIRouter(prefix="/owner", route_class=PageRoute)
 
@@ -45,7 +46,22 @@ class Standing:
             return "over"
         if not self.offer.q_numerator:
             return "nothing"
-        return "offer" if self.notice.state == "reporting" else "missed"
+        if self.notice.state != "reporting":
+            return "missed"
+        return self._turn(self.offer)
+
+    @property
+    def stages(self) -> int:
+        """How many stages the round has in all."""
+        if isinstance(self.notice, NoticeSummary):
+            return self.notice.stages_in_all
+        return int(json.loads(self.notice.terms)["terms"].get("question", {}).get("stages", 1))
+
+    def _turn(self, offer: Offer) -> str:
+        """Where owners are asked one stage after the other: whether her question has yet to come, or was there."""
+        if self.stages > 1 and offer.side is None:
+            return "turn"
+        return "missed" if self.stages > 1 and offer.now_ms >= offer.reports_close_at_ms else "offer"
 
 
 @router.get("")
@@ -68,16 +84,18 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
     standing = _standing(market, session.user, notice)
     said = {name: promised.get(name, "") for name in ("asked_by", "purpose", "use")}
     values = {"standing": standing, "by_lot": by_lot, "recorded": recorded, "promised": said}
-    return page(request, "owner/round.html", **values, **_beside(market, standing))
+    asking = Terms.read(promised["terms"]).asking
+    values |= {"asked": asking.kind, "each_ms": 1000 * int(promised["report_seconds"])}
+    return page(request, "owner/round.html", **values, **_beside(market, standing, asking.kappa))
 
 
-def _beside(market: Market, standing: Standing) -> Filled:
+def _beside(market: Market, standing: Standing, codes: int) -> Filled:
     """What stands beside her decision: before the close, past payments and a forecast; then what the offer tells."""
     offer, bidding = standing.offer, standing.stage in ("bid", "waiting")
     return {
         "past": past_payments(market) if bidding else None,
         "outlook": forecast_by_price(market, standing.notice.round_id) if bidding else None,
-        "offer_epsilon": epsilon_of(offer.q_numerator, offer.question.domain.size) if offer else 0.0,
+        "offer_epsilon": epsilon_of(offer.q_numerator, codes) if offer else 0.0,
     }
 
 

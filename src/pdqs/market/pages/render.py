@@ -23,6 +23,7 @@ from pdqs import __version__
 from pdqs.market.http.mounting import under
 from pdqs.market.pages import charts
 from pdqs.market.pages.session import market_of
+from pdqs.market.pages.stage_picture import narrowing, value_at
 from pdqs.market.times import left, moment_text
 from pdqs.model.money import Currency, decimals_of
 from pdqs.model.names import QueryKind
@@ -93,6 +94,8 @@ def _environment() -> Environment:
         column=column,
         asset=asset,
         charts=charts,
+        narrowing=narrowing,
+        value_at=value_at,
         state_words=STATE_WORDS,
         kind_words=KIND_WORDS,
         QueryKind=QueryKind,

@@ -1,8 +1,8 @@
 """The tables, once, for both databases. On SQLite they are STRICT: a column holds its type or the write fails.
 
-Offers and reports are written once and never changed, bids not after they close. Money lives in ``accounts``,
-``transactions`` and ``postings`` alone; only ``world`` (everything outside the market) may be below zero, and the
-database itself says so.
+Offers, questions and reports are written once and never changed, bids not after they close. Money lives in
+``accounts``, ``transactions`` and ``postings`` alone; only ``world`` (everything outside the market) may be below zero,
+and the database itself says so.
 """
 
 from __future__ import annotations
@@ -168,6 +168,7 @@ rounds = Table(
     Column("seed", Text),
     Column("nonce", Text),
     Column("bids_root", Text),
+    Column("stages", Whole, nullable=False, server_default="1"),
     Index("rounds_by_consumer", "consumer_id", "created_at_ms", "round_id"),
     Index("rounds_by_state", "state", "created_at_ms", "round_id"),
     **_STRICT,
@@ -201,7 +202,31 @@ offers = Table(
     Column("chance_numerator", Whole, nullable=False, server_default="4294967296"),
     Column("draw", Whole, nullable=False, server_default="0"),
     Column("posted_micros", Whole),
+    Column("stage", Whole, nullable=False, server_default="1"),
     ForeignKeyConstraint(["round_id", "owner_id"], ["bids.round_id", "bids.owner_id"]),
+    **_CLUSTERED,
+)
+
+stages = Table(
+    "stages",
+    metadata,
+    Column("round_id", Text, ForeignKey("rounds.round_id"), primary_key=True),
+    Column("number", Whole, primary_key=True),
+    Column("opened_at_ms", Whole, nullable=False),
+    Column("closes_at_ms", Whole, nullable=False),
+    Column("low", Whole, nullable=False),
+    Column("high", Whole, nullable=False),
+    Column("asked", Whole, nullable=False),
+    **_CLUSTERED,
+)
+
+questions = Table(
+    "questions",
+    metadata,
+    Column("round_id", Text, primary_key=True),
+    Column("owner_id", Text, primary_key=True),
+    Column("side", Whole, CheckConstraint("side >= 0", name="side_not_negative"), nullable=False),
+    ForeignKeyConstraint(["round_id", "owner_id"], ["offers.round_id", "offers.owner_id"]),
     **_CLUSTERED,
 )
 

@@ -116,6 +116,11 @@ export class Account {
     return this.of(market, roundId).find((entry) => entry.kind === "lots") ?? null;
   }
 
+  /** The question that was asked in a round, as it was first told. */
+  question(market, roundId) {
+    return this.of(market, roundId).find((entry) => entry.kind === "question") ?? null;
+  }
+
   /** The report made in a round, with what is known to have become of it: drawn, sent, accepted, paid. */
   report(market, roundId) {
     return this.reports().find((made) => made.market === market && made.round_id === roundId) ?? null;

@@ -136,12 +136,14 @@ async function presentOffer(visit, round) {
     ["Terms", `${offer.terms_hash} (hash checked)`],
   ]));
   if (offer.q_numerator === 0) { at("round-body").append("Nothing is asked of you in this round: you send nothing and lose no privacy."); return; }
+  if (review.waits) { at("round-body").append(`You are asked in stage ${offer.stage}: your question has not come yet. Look again later.`); return; }
   if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent.");
+  const yesOrNo = { kind: "binary" };
   const choice = element("select", { required: true }, element("option", { value: "", textContent: "Choose one" }),
-    ...answers(offer.question.domain).map((label, code) => element("option", { value: String(code), textContent: label })));
+    ...answers(offer.side === null ? offer.question.domain : yesOrNo).map((label, code) => element("option", { value: String(code), textContent: label })));
   const boxes = Object.entries(review.asks).map(([name, sentence]) => [name, element("input", { type: "checkbox", required: true }), sentence]);
   const form = element("form", { autocomplete: "off" },
-    element("label", {}, "Your true answer (stays on this device) ", choice),
+    element("label", {}, `${review.said} Your true answer (stays on this device) `, choice),
     ...boxes.map(([, box, sentence]) => element("label", {}, box, ` ${sentence}`)),
     element("button", { textContent: "Randomise and send" }));
   onSubmit(form, async () => {

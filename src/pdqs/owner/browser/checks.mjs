@@ -2,6 +2,7 @@
 // Each gives a sentence that says what is wrong, or nothing. `shape`, which Python's messages do by themselves, is here
 // by name too; visit.mjs makes it of all that comes in.
 
+import { closingMs, DEAL_CHECKS, promisedQuestion, waits } from "./dealing.mjs";
 import { LOT_CHECKS } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
 import { money } from "./money.mjs";
@@ -22,15 +23,16 @@ const need = (good) => { if (!good) throw new TypeError("a field is missing"); }
 export function promiseOf(notice) {
   try {
     const document = JSON.parse(notice.terms);
-    const { query, bid_range: [low, high], epsilon_max: epsilonMax, contract, rule } = document.terms;
+    const { query, question, bid_range: [low, high], epsilon_max: epsilonMax, contract, rule } = document.terms;
     const domain = query.is === "count" ? BINARY : query.domain;
     need([low, high, epsilonMax].every((figure) => typeof figure === "number" && Number.isFinite(figure)) && epsilonMax > 0);
     need(Number.isSafeInteger(document.report_seconds) && typeof document.receipt_key === "string");
     need(typeof query.text === "string" && typeof contract === "string");
     const k = domainSize(domain);
     need(k !== undefined);
+    const asking = promisedQuestion(question, k, domain.kind !== "categories");
     return {
-      round: document.round, attribute: document.attribute, text: query.text, domain, k, epsilonMax, contract,
+      round: document.round, attribute: document.attribute, text: query.text, domain, k, asking, kappa: asking.codes, epsilonMax, contract,
       bidRange: [Math.round(low * 1e6), Math.round(high * 1e6)].join(" to "),
       closes: document.bids_close_at_ms, reportSeconds: document.report_seconds, receiptKey: document.receipt_key,
       byLot: ["lottery", "flat"].includes(rule), seedHash: String(document.seed_hash ?? ""), nonceHash: String(document.nonce_hash ?? ""),
@@ -50,8 +52,13 @@ const otherBid = ({ bid, bidThere }) => {
 };
 const withoutClock = (offer) => JSON.stringify([offer.round_id, offer.terms_hash, questionKey(offer.question),
   offer.q_numerator, offer.payment_micros, offer.reports_close_at_ms, offer.chance_numerator, offer.draw, offer.posted_micros,
-  offer.lots && [offer.lots.seed, offer.lots.nonce, offer.lots.place, offer.lots.path]]);
-const epsilonOf = (t) => epsilonNanos(t.offer.q_numerator, t.promise.k);
+  offer.lots && [offer.lots.seed, offer.lots.nonce, offer.lots.place, offer.lots.path], offer.stage, offer.side]);
+const epsilonOf = (t) => epsilonNanos(t.offer.q_numerator, t.promise.kappa);
+const twoDeadlines = (t) => {
+  const closes = closingMs(t);
+  const good = closes === null ? t.promise.asking.stages > 1 && waits(t.promise, t.offer) : t.offer.reports_close_at_ms === closes;
+  return wrong(good, "The offer and the round name two deadlines.");
+};
 
 export const CHECKS = {
   "shape": ["shape", () => null],
@@ -77,15 +84,16 @@ export const CHECKS = {
   "offer terms": ["offer", (t) => wrong(t.offer.terms_hash === t.notice.terms_hash, "The offer is not for the terms that were bid on.")],
   "offer question": ["offer", (t) => wrong(questionKey(t.offer.question) === questionKey(t.notice.question), "The offer asks another question than the round did.")],
   "epsilon cap": ["offer", (t) => wrong(epsilonOf(t) <= Math.round(t.promise.epsilonMax * NANOS_PER_EPSILON) + 1, "The offer asks for more privacy than the round's cap allows.")],
-  "price": ["offer", (t) => wrong(isFair(t.bid.bid_micros, t.offer.q_numerator, t.promise.k, t.offer.payment_micros),
-    `The offer pays ${money(t.offer.payment_micros)} where your price comes to ${money(leastPaymentMicros(t.bid.bid_micros, t.offer.q_numerator, t.promise.k))}.`)],
-  "time to report": ["offer", (t) => wrong(t.offer.reports_close_at_ms >= t.notice.bids_close_at_ms + 1000 * t.promise.reportSeconds, "The offer leaves less time than the terms promise.")],
-  "same deadline": ["offer", (t) => wrong(t.offer.reports_close_at_ms === t.notice.reports_close_at_ms, "The offer and the round name two deadlines.")],
+  "price": ["offer", (t) => wrong(isFair(t.bid.bid_micros, t.offer.q_numerator, t.promise.kappa, t.offer.payment_micros),
+    `The offer pays ${money(t.offer.payment_micros)} where your price comes to ${money(leastPaymentMicros(t.bid.bid_micros, t.offer.q_numerator, t.promise.kappa))}.`)],
+  "time to report": ["offer", (t) => wrong(t.offer.reports_close_at_ms >= t.notice.bids_close_at_ms + 1000 * t.promise.reportSeconds * t.offer.stage, "The offer leaves less time than the terms promise.")],
+  "same deadline": ["offer", twoDeadlines],
   "report elsewhere": ["offer", (t) => wrong(!t.reportThere || t.report, "The market has a report of yours that this browser did not make: drawing again would spend again.")],
   "market forgets": ["offer", (t) => wrong(t.counted >= t.accepted, "The market signed for more reports of yours than it now counts.")],
   "offer unchanged": ["drawing", (t) => wrong(withoutClock(t.shown) === withoutClock(t.offer), "The offer is no longer the one you looked at.")],
   "in time": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS < t.offer.reports_close_at_ms, "Reports close before yours could surely arrive: nothing was drawn and nothing is lost.")],
   ...LOT_CHECKS,
+  ...DEAL_CHECKS,
   "bid receipt round": ["bid receipt", (t) => wrong(t.bidThere.round_id === t.notice.round_id, "The market's receipt is for another round.")],
   "bid receipt terms": ["bid receipt", (t) => wrong(t.bidThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],
   "bid receipt price": ["bid receipt", (t) => wrong(t.bidThere.bid_micros === t.bid.bid_micros, "The market's receipt says another price.")],

@@ -5,10 +5,12 @@
 
 import { accountOf, nextRow, OVERALL } from "./account.mjs";
 import { CHECKS, promiseOf, refuse } from "./checks.mjs";
+import { askedInWords, askingOf, questionOf, sameQuestion, waits } from "./dealing.mjs";
 import { lotsOf } from "./lots.mjs";
-import { domainSize, read } from "./messages.mjs";
+import { read } from "./messages.mjs";
 import { epsilon, epsilonNanos, leastPaymentMicros } from "./price.mjs";
-import { drawReport, systemWords } from "./randomiser.mjs";
+import { ask, kappa } from "./questions.mjs";
+import { systemWords } from "./randomiser.mjs";
 import { Refusal } from "./refusal.mjs";
 
 /** One owner's device at one market. `store` keeps the account, which is one for all markets and all names that markets
@@ -53,6 +55,7 @@ export class Device {
       accepted: mine.filter((made) => made.accepted_at_ms !== null).length + known,
       counted: 0, bidThere: null, reportThere: null,
       lots: account.lots(this.market, notice.round_id),
+      asked: account.question(this.market, notice.round_id),
     };
     await refuse("notice", told, this.checks);
     return told;
@@ -130,15 +133,18 @@ export class Device {
     if (!bid) throw new Refusal("This browser has no record of your bid, so it cannot hold the offer to it. Report from where you bid.");
     await refuse("offer", told, this.checks);
     const account = await this.account();
-    const k = domainSize(offer.question.domain) ?? told.promise.k;
+    const [question, size] = askingOf(told);
+    const codes = kappa(question, size);
     const [spending, overall] = [account.spending(offer.question.attribute), account.spending(OVERALL)];
-    const nanos = epsilonNanos(offer.q_numerator, k);
+    const nanos = epsilonNanos(offer.q_numerator, codes);
     return {
-      told, offer, domainSize: k, spending, overall,
+      told, offer, question, domainSize: size, spending, overall,
+      get said() { return askedInWords(told.promise, offer); },
+      waits: waits(told.promise, offer),
       bidMicros: bid.bid_micros,
-      epsilon: epsilon(offer.q_numerator, k),
+      epsilon: epsilon(offer.q_numerator, codes),
       epsilonNanos: nanos,
-      leastPaymentMicros: leastPaymentMicros(bid.bid_micros, offer.q_numerator, k),
+      leastPaymentMicros: leastPaymentMicros(bid.bid_micros, offer.q_numerator, codes),
       withinCap: nanos <= Math.min(spending.leftNanos, overall.leftNanos),
       asks: asks(account, told),
     };
@@ -150,6 +156,18 @@ export class Device {
     if (root && offer.lots && !told.lots) await this.note("lots", { ...this.at(offer.round_id), ...lotsOf(offer, root) });
   }
 
+  /** Bind the round to the question that she is asked, before it is shown: a second one is refused for good. */
+  async keepQuestion({ offer }) {
+    const asked = questionOf(offer);
+    if (!asked) return;
+    const rows = await this.store.append((rows) => (accountOf(rows).question(this.market, offer.round_id)
+      ? [] : [nextRow(rows, { kind: "question", ...this.at(offer.round_id), ...asked })]));
+    const first = accountOf(rows).question(this.market, offer.round_id);
+    if (!sameQuestion(first, asked) && "first question" in this.checks) { // another tab was told another one meanwhile
+      throw new Refusal("Another question was asked first, and no other is answered.");
+    }
+  }
+
   /** Draw once, charge and store in one transaction; a round reported on before gives its old record. `fresh` is the
    * offer as the market tells it now, with its clock; `agreed` names what the owner agreed to of `review.asks`. */
   async report(review, code, { fresh, nowMs, agreed = [] }) {
@@ -158,6 +176,7 @@ export class Device {
     for (const [name, sentence] of Object.entries(review.asks)) {
       if (!agreed.includes(name)) throw new Refusal(`${sentence} Nothing was drawn and nothing was sent.`, "OwnerMustAgree");
     }
+    await this.keepQuestion(review);
     const { attribute, text } = offer.question;
     const nextWord = this.words(); // throws here, before anything is stored, where there is no entropy
     const rows = await this.store.append((rows) => {
@@ -168,7 +187,7 @@ export class Device {
           throw new Refusal("This would pass your lifetime cap: nothing was drawn and nothing was sent.", "CapReached");
         }
       }
-      const body = JSON.stringify({ terms_hash: offer.terms_hash, code: drawReport(code, offer.q_numerator, review.domainSize, nextWord) });
+      const body = JSON.stringify({ terms_hash: offer.terms_hash, code: ask(review.question, review.domainSize, code, offer.q_numerator, nextWord) });
       const charge = { ...this.at(offer.round_id), attribute, text, terms_hash: offer.terms_hash, epsilon_nanos: review.epsilonNanos, payment_micros: offer.payment_micros };
       return chain(rows, [...this.admitted(account, review), { kind: "drawn", ...charge, drawn_at_ms: nowMs, body }]);
     });

@@ -3,6 +3,7 @@
 
 import { money } from "./money.mjs";
 import { isSigned } from "./receipts.mjs";
+import { Refusal } from "./refusal.mjs";
 import { bytesOf, hexOf, hmacSha256, joined, sha256Bytes, utf8 } from "./sha256.mjs";
 
 const LOTTERY_WORD = 0;
@@ -41,9 +42,17 @@ function there({ promise, offer, notice }) {
 }
 
 const nameOf = (t) => pseudonymOf(t.notice.round_id, t.bid?.owner_id ?? "");
+const goesByLot = ({ byLot, asking: { kind, stages } }) => byLot || stages > 1 || kind === "bucket";
 const isHash = (text) => /^[0-9a-f]{64}$/.test(text);
 const wrong = (good, sentence) => (good ? null : sentence);
 const ifThere = (look) => (t) => { const found = there(t); return found ? look(t, found) : null; };
+
+/** A public word of hers, from the seed and the nonce that came with the offer. */
+export function ownWord(t, word) {
+  const lots = t.offer?.lots;
+  if (!lots) throw new Refusal("The offer does not show where its draw came from.");
+  return committedWord(lots.seed, lots.nonce, nameOf(t), word);
+}
 
 /** What the device keeps of a draw: the figures, and all that shows them to be right. */
 export function lotsOf(offer, root) {
@@ -73,8 +82,8 @@ function posted({ promise, offer, bid }) {
 }
 
 export const LOT_CHECKS = {
-  "commitments": ["notice", ({ promise }) => wrong(!promise.byLot || (isHash(promise.seedHash) && isHash(promise.nonceHash)),
-    "Who is asked goes by lot, and the terms are committed to no seed and nonce.")],
+  "commitments": ["notice", ({ promise }) => wrong(!goesByLot(promise) || (isHash(promise.seedHash) && isHash(promise.nonceHash)),
+    `Who is asked${promise.byLot ? "" : " what"} goes by lot, and the terms are committed to no seed and nonce.`)],
   "lots told": ["offer", (t) => wrong(!t.promise.seedHash || there(t), "The offer does not show where its draw came from.")],
   "root round": ["offer", ifThere((t, { root }) => wrong(root.round_id === t.notice.round_id && root.terms_hash === t.notice.terms_hash,
     "The root over the bids is that of another round."))],
@@ -89,8 +98,8 @@ export const LOT_CHECKS = {
   "bid counted": ["offer", ifThere((t, { lots, root }) => wrong(
     isIncluded(bidEntry(nameOf(t), t.bid.bid_micros), { place: lots.place, leaves: root.bids, path: lots.path }, root.root),
     "Your bid is not among those that the root was published over."))],
-  "draw": ["offer", ifThere((t, { offer, lots }) => wrong(
-    offer.draw === committedWord(lots.seed, lots.nonce, nameOf(t), t.promise.byLot ? LOTTERY_WORD : JITTER_WORD),
+  "draw": ["offer", ifThere((t, { offer }) => wrong(
+    offer.draw === ownWord(t, t.promise.byLot ? LOTTERY_WORD : JITTER_WORD),
     "The draw is not the one that follows from seed and nonce."))],
   "lot": ["offer", lot],
   "posted price": ["offer", posted],

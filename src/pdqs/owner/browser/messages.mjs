@@ -48,6 +48,8 @@ const question = fields({
 });
 
 const root = fields({ round_id: id, terms_hash: hash, root: hash, bids: count, published_at_ms: millis, signature });
+const stageNumber = whole(1, 8);
+const stage = fields({ number: stageNumber, opened_at_ms: millis, closes_at_ms: millis, low: code, high: code });
 const lots = fields({ seed: hash, nonce: hash, place: count, path: list(hash, 40) });
 
 export const SHAPES = {
@@ -63,6 +65,7 @@ export const SHAPES = {
     terms: text(/^/, 2_000_000),
     terms_hash: hash,
     bids_root: maybe(root),
+    stages: list(stage, 8),
   }),
   offer: fields({
     round_id: id,
@@ -76,6 +79,8 @@ export const SHAPES = {
     draw: whole(0, 2 ** 32 - 1),
     posted_micros: maybe(micros),
     lots: maybe(lots),
+    stage: stageNumber,
+    side: maybe(code),
   }),
   BidReceipt: fields({ round_id: id, terms_hash: hash, bid_micros: bidMicros, placed_at_ms: millis, signature }),
   ReportReceipt: fields({

@@ -86,7 +86,7 @@ export class Visit {
     await this.device.withdrawn(round, this.clock());
   }
 
-  /** Everything the market says about a round, checked; what the lot decided is kept. */
+  /** Everything the market says about a round, checked; what the lot decided is kept, and what is asked. */
   async review(round) {
     const [notice, offer] = [await this.notice(round), await this.offer(round)];
     const [bidThere, reportThere] = [await this.bidThere(round), await this.reportThere(round)];
@@ -94,6 +94,7 @@ export class Visit {
     const { reports_made: counted } = await this.get("me", "/me");
     const found = await this.device.review(notice, offer, { bidThere, reportThere, counted });
     await this.device.keepLots(found);
+    await this.device.keepQuestion(found);
     return found;
   }
 

@@ -6,6 +6,7 @@ import { oddsInWords } from "../device/price.mjs";
 import { calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
 import { follow } from "./events.mjs";
 import { priceForm, priceGiven } from "./price-form.mjs";
+import { checkedTurn } from "./owner-stage.mjs";
 
 const page = document.getElementById("device");
 const { round, stage } = page.dataset;
@@ -130,6 +131,7 @@ const short = (nanos) => (nanos / 1e9).toFixed(2);
 function present(review) {
   const { offer, overall, spending } = review;
   const chance = (100 * offer.q_numerator) / 2 ** 32;
+  show("question", review.said);
   show("payment", owed(offer.payment_micros));
   show("exact", money(offer.payment_micros));
   show("epsilon", review.epsilon.toFixed(4));
@@ -239,9 +241,10 @@ try {
   if (stage === "waiting") await waiting(visit);
   if (stage === "offer") await reporting(visit);
   if (stage === "nothing") await notDrawn(visit);
+  if (stage === "turn") show("turn-checked", await checkedTurn(visit, round));
   if (stage === "missed" || stage === "over") await missed(visit);
   if (stage === "reported" || stage === "done") await reported(visit);
-  if (stage === "waiting" || stage === "reported") follow(page.dataset.events, watch);
+  if (["waiting", "turn", "reported"].includes(stage)) follow(page.dataset.events, watch);
 } catch (refusal) {
   trouble(refusal);
 }
