@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 
 from pdqs.market.context import Market
-from pdqs.market.store.schema import bids, reports, rounds
+from pdqs.market.store.schema import bids, reports, rounds, stages
 from pdqs.protocol.problems import ProblemType, TooManyRequestsError
 
 EVERY_SECONDS = 1.0
@@ -28,7 +28,7 @@ MOST, MOST_EACH = 300, 8
 _REST = 9.0  # after a look that took long, so many times as long without one
 
 Marks = dict[str, tuple[str, str]]
-"""Of each round, what changes with its state alone, and what changes with every bid and report too."""
+"""Of each round, what changes with its state and stage alone, and what changes with every bid and report too."""
 
 
 @final
@@ -88,10 +88,11 @@ class Changes:
 def marks_of(market: Market, round_ids: list[str]) -> Marks:
     """How some rounds stand, in one statement."""
     so_many = [
-        select(func.count()).where(table.c.round_id == rounds.c.round_id).scalar_subquery() for table in (bids, reports)
+        select(func.count()).where(table.c.round_id == rounds.c.round_id).scalar_subquery()
+        for table in (stages, bids, reports)
     ]
     standing = (rounds.c.state, rounds.c.bids_root.is_not(None), rounds.c.reports_close_at_ms)
     asked = select(rounds.c.round_id, *standing, *so_many).where(rounds.c.round_id.in_(round_ids))
     with market.store.read() as connection:
         found = connection.execute(asked).all()
-    return {row[0]: (str(tuple(row[1:4])), str(tuple(row[1:]))) for row in found}
+    return {row[0]: (str(tuple(row[1:5])), str(tuple(row[1:]))) for row in found}
