@@ -107,7 +107,7 @@ def answer_her_question(owner: Visitor, user: User, played: Played, name: str) -
         "words": words,
         "limit": limit,
         "refused": refused,
-        "sent": owner.page.locator('[data-show="sent"]').inner_text(),
+        "sent": str(owner.page.locator('[data-show="sent"]').text_content()),
     }
 
 
