@@ -40,7 +40,7 @@ def test_a_migration_that_is_undone_and_done_again_leaves_the_same_tables(databa
 def test_a_round_planned_before_there_were_other_questions_goes_on_asking_for_whole_values(database_url: str) -> None:
     store = open_store(database_url)
     migrate.upgrade(store)
-    migrate.downgrade(store, "0006")
+    migrate.downgrade(store, "0007")
     plan = {"query": {"kind": "mean", "text": "?"}, "attribute": "age", "budget_micros": 5}
     with store.write() as connection:
         connection.execute(
@@ -56,7 +56,7 @@ def test_a_round_planned_before_there_were_other_questions_goes_on_asking_for_wh
     migrate.upgrade(store)
     with store.read() as connection:
         assert json.loads(str(connection.scalar(text("SELECT plan FROM rounds")))) == {**plan, "question": "value"}
-    migrate.downgrade(store, "0006")
+    migrate.downgrade(store, "0007")
     with store.read() as connection:
         assert json.loads(str(connection.scalar(text("SELECT plan FROM rounds")))) == plan
     store.close()

@@ -1,6 +1,6 @@
 """Rounds in stages: each offer's stage, the stages as they open, and the side that each owner is asked about.
 
-Revision ID: 0007
+Revision ID: 0008
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 
