@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import pdqs
+import pdqs.cli
 from pdqs.model.errors import TermsError
 from pdqs.tables.terms_files import frozen, read_terms_file
 
@@ -257,6 +258,18 @@ def test_ctrl_c_ends_quietly_with_130(tmp_path: Path) -> None:
         printed, said = running.communicate(timeout=60)
     assert (running.returncode, printed, said) == (130, "", "pdqs: stopped\n")
     assert not out.exists()
+
+
+def test_ctrl_c_while_a_class_is_made_is_ctrl_c_still(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: list[str], /) -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr("pdqs.cli._main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        pdqs.cli.main([])
+    assert (ended.value.code, capsys.readouterr().err) == (130, "pdqs: stopped\n")
 
 
 def test_a_reader_who_has_left_ends_it_quietly_with_141(tmp_path: Path) -> None:

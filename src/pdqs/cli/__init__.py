@@ -53,6 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail("stopped", STOPPED)
     except BrokenPipeError:
         _end_unheard()
+    except RuntimeError as fault:  # Python 3.11 wraps what interrupts the making of a class
+        if not isinstance(fault.__cause__, KeyboardInterrupt):
+            raise
+        _fail("stopped", STOPPED)
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # click had turned it into a plain 1
             _end_unheard()
