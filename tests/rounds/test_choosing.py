@@ -97,6 +97,18 @@ def test_a_choice_is_made_anew_when_terms_are_changed_and_a_named_question_is_ke
     assert dataclasses.replace(named, epsilon_max=4.0).asking.codes == 3
 
 
+def test_a_question_named_without_a_figure_follows_the_cap_when_terms_are_changed() -> None:
+    """A figure that was chosen for another cap would be stale; one that was given is kept."""
+    for query, name, codes in ((pdqs.Mean(SCORES), "level", (2, 5)), (pdqs.Histogram(SCORES), "bucket", (4, 56))):
+        made = terms(query, name, epsilon_max=1.0)
+        changed = dataclasses.replace(made, epsilon_max=4.0)
+        assert (made.asking.codes, changed.asking.codes) == codes
+        assert changed.asking.reason == made.asking.reason == "as many as the cap makes best"
+        assert pdqs.Terms.read(made.canonical()) == made
+        given = terms(query, f"{name}:3", epsilon_max=1.0)
+        assert dataclasses.replace(given, epsilon_max=4.0).asking.codes == 3
+
+
 def test_a_question_may_be_given_as_a_device_meets_it() -> None:
     assert terms(pdqs.Mean(SCORES), Level(SCORES, 4)).asking.kappa == 4
     assert terms(pdqs.Histogram(SCORES), Bucket(SCORES, 6, seed=1)).asking.kappa == 6

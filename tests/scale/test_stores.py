@@ -19,8 +19,9 @@ from pdqs.cli import main
 from pdqs.model.errors import FileError
 from pdqs.model.query import Query
 from pdqs.scale import Run, open_source
-from pdqs.scale.cluster import Task, fingerprint
+from pdqs.scale.fingerprints import fingerprint
 from pdqs.scale.stores import MARKER, StoreFolder
+from pdqs.scale.worker_retry import Task
 
 from .markets import assert_same_answer, assert_same_round, save
 from .test_questions import QUERIES, SEED, in_memory

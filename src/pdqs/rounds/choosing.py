@@ -34,6 +34,9 @@ SERVES: Mapping[str, tuple[str, ...]] = {
 }
 """The questions whose reports answer a query; a test says that every query is here."""
 
+FITTED = "as many as the cap makes best"
+"""Why a question that was named without a figure has the one it has: another cap makes another."""
+
 Given = str | Question | Value | Level | Side | Bucket
 _REPORTS = 1000
 _ASKED_FOR = {"count": "a count", "mean": "a mean", "histogram": "a histogram", "median": "a median"}
@@ -59,6 +62,8 @@ def resolved(given: Given, query: Query, epsilon_max: float, *, stages: int | No
 
 def _read(given: Given, query: Query, epsilon_max: float, stages: int | None, *, plain: bool) -> Question:
     if isinstance(given, Question):
+        if given.reason == FITTED:
+            return _named(QuestionKind(given.kind), "", query, epsilon_max, stages)
         if given.reason:
             return _automatic(query, epsilon_max, stages, plain=plain)
         # The query may have been changed since the question was made: its domain and text are the query's.
@@ -97,8 +102,10 @@ def _named(kind: str, figure: str, query: Query, epsilon_max: float, stages: int
     codes = (
         int(figure or min(usual[QuestionKind(kind)](epsilon_max), query.question.domain.size)) if kind in takes else 0
     )
+    fitted = FITTED if kind in takes and not figure else ""
     usual_stages = USUAL_STAGES if kind == QuestionKind.SIDE else 1
-    return dataclasses.replace(query.question, kind=kind, codes=codes, stages=stages or usual_stages)
+    asked = dataclasses.replace(query.question, kind=kind, codes=codes, stages=stages or usual_stages)
+    return dataclasses.replace(asked, reason=fitted)
 
 
 def _guess(figure: str) -> tuple[float, float]:
