@@ -106,5 +106,5 @@ def test_a_one_time_code_never_begins_with_a_dash_which_a_shell_would_read_as_an
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = iter(["-" + "a" * 42, "-" + "b" * 42, "c" * 43])
-    monkeypatch.setattr("pdqs.market.access.secrets.token_urlsafe", lambda _bytes: next(words))
+    monkeypatch.setattr("pdqs.market.identity.secrets.token_urlsafe", lambda _bytes: next(words))
     assert round_steps.renew_code(town.market, town.operator, town.consumer.user_id).code == "c" * 43
