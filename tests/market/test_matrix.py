@@ -83,7 +83,7 @@ def _statuses(scene: Scene, method: str, path: str, body: Any = None) -> dict[st
             headers["Authorization"] = f"Bearer {scene.tokens[role]}"
         answer = scene.client.request(
             method,
-            path.format(transaction_id="deposit:t_0", batch_id="b_" + "0" * 24, **scene.ids),
+            path.format(transaction_id="deposit:t_0", batch_id="b_" + "0" * 24, letter_id="opened:x", **scene.ids),
             headers=headers,
             json=body,
         )
@@ -125,6 +125,12 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("GET", "/v1/me/access", None, (200, 200, 200, 200, 200)),
     ("GET", "/v1/me/sign-ins", None, (200, 200, 200, 200, 200)),
     ("POST", "/v1/me/tokens", {"name": "matrix"}, (200, 200, 200, 200, 200)),
+    ("GET", "/v1/me/letters", None, (200, 200, 200, 200, 200)),
+    ("PUT", "/v1/me/letters", {"kinds": ["opened"]}, (200, 200, 200, 200, 200)),
+    ("PUT", "/v1/me/letters", {"email": "ann@example.org"}, (422, 422, 422, 422, 422)),  # no mail server here
+    ("POST", "/v1/me/letters/word", {"word": "0" * 10}, (422, 422, 422, 422, 422)),
+    ("GET", "/v1/dead-letters", None, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/dead-letters/{letter_id}/retry", None, (403, 403, 403, 403, 404)),
     ("GET", "/v1/me/export", None, (200, 200, 200, 200, 200)),
     ("POST", "/v1/me/erase", {"forgo_balance": "perhaps"}, (422, 422, 422, 422, 422)),  # each would erase herself
     ("POST", "/v1/users/{spare}/revoke", None, (404, 404, 404, 404, 200)),

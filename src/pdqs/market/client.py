@@ -22,6 +22,7 @@ from pdqs.protocol.device_messages import (
     Withdrawal,
 )
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
+from pdqs.protocol.letters import DeadLetterPage, EmailWord, LetterChoices, LettersKept
 from pdqs.protocol.market_messages import (
     AnswerMessage,
     Health,
@@ -93,6 +94,26 @@ class MarketClient(Transport):
     def make_token(self, name: str) -> Token:
         """Another bearer token for the caller. The one of the same name before it is void."""
         return self.ask(Token, "POST", "/v1/me/tokens", body=NewToken(name=name))
+
+    def letters(self) -> LettersKept:
+        """What the caller is told of, and where."""
+        return self.ask(LettersKept, "GET", "/v1/me/letters")
+
+    def choose_letters(self, wanted: LetterChoices) -> LettersKept:
+        """Choose what to be told of, and where."""
+        return self.ask(LettersKept, "PUT", "/v1/me/letters", body=wanted)
+
+    def confirm_email(self, word: str) -> LettersKept:
+        """Tell the word that was sent to a new e-mail address."""
+        return self.ask(LettersKept, "POST", "/v1/me/letters/word", body=EmailWord(word=word))
+
+    def dead_letters(self, after: str | None = None, limit: int = 50) -> DeadLetterPage:
+        """Letters that could not be delivered."""
+        return self.ask(DeadLetterPage, "GET", "/v1/dead-letters", params=_page(after, limit))
+
+    def try_letter_again(self, letter_id: str) -> DeadLetterPage:
+        """Try one of them again."""
+        return self.ask(DeadLetterPage, "POST", f"/v1/dead-letters/{letter_id}/retry", attempts=1)
 
     def export(self) -> Export:
         """Everything that the market holds on the caller."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, and_, or_, select, update
 
-from pdqs.market import access, ledger, reads, trail
+from pdqs.market import access, ledger, letter_choices, reads, trail
 from pdqs.market.context import Market
 from pdqs.market.people import is_first_operator, member_by_id
 from pdqs.market.store.schema import bids, offers, reports, rounds, users
@@ -34,6 +34,7 @@ def export(market: Market, actor: User) -> Export:
             postings=list(postings),
             access=list(events),
             sign_ins=access.sign_ins(market, actor),
+            letters=letter_choices.choices(market, actor),
             taken_part=_taken_part(connection, actor),
             rounds=_rounds(connection, actor),
         )
@@ -56,6 +57,7 @@ def erase(market: Market, actor: User, wish: Erasure) -> Member:
         gone = {"name": ERASED, "erased_at_ms": now, "disabled_at_ms": now}
         connection.execute(update(users).where(users.c.user_id == actor.user_id).values(gone))
         access.end_all(connection, actor.user_id)
+        letter_choices.forget(connection, actor.user_id)
         trail.note(connection, actor.user_id, "erased", by=actor.user_id, at_ms=now)
         kept = member_by_id(connection, actor.user_id)
     market.callers.forget(actor.user_id)

@@ -52,7 +52,7 @@ def place_of(settings: Settings, scheme: str, host: str) -> Place | None:
     """
     public = urlsplit(settings.public_url)
     if public.scheme == "https" and public.hostname:
-        return Place(site=public.hostname, origin=f"https://{public.netloc}")
+        return Place(site=public.hostname, origin=settings.origin)
     if host.partition(":")[0] == "localhost" and not settings.public_url:
         return Place(site="localhost", origin=f"{scheme}://{host}")
     return None

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, and_, func, not_, select, update
 
-from pdqs.market import access, escrow
+from pdqs.market import access, escrow, round_letters
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
@@ -79,6 +79,7 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
             figures = {"terms": terms.document, "terms_hash": terms.hash, "opened_at_ms": now}
             held = {"seed": secrets.seed, "nonce": secrets.nonce}
             _change(connection, round_id, state="open", bids_close_at_ms=closes, **figures, **held)
+            round_letters.tell_opened(connection, round_id, now)
         return round_message(connection, round_id)
 
 
@@ -254,6 +255,7 @@ def _go_on(connection: Connection, row: Found, now: int) -> None:
         committed_micros=made.offers.spent_micros,
         forecast_half_width=half_width if half_width < float("inf") else None,
     )
+    round_letters.tell_offered(connection, row.round_id, now)
 
 
 def _offer_rows(round_id: str, owner_ids: list[str], made: Cleared) -> list[dict[str, object]]:
@@ -281,11 +283,13 @@ def _settle(connection: Connection, row: Found, now: int) -> None:
     escrow.pay_and_return(connection, row, now, payments, outcome.answer.returned_micros, plan.budget_micros)
     figures = {"paid_micros": outcome.answer.paid_micros, "answer": outcome.answer.model_dump_json()}
     _change(connection, row.round_id, state="settled", ended_at_ms=now, **figures)
+    round_letters.tell_settled(connection, row.round_id, now)
 
 
 def _cancel(connection: Connection, row: Found, now: int, reason: str) -> None:
     escrow.give_back(connection, row, now)
     _change(connection, row.round_id, state="cancelled", ended_at_ms=now, reason=reason)
+    round_letters.tell_cancelled(connection, row.round_id, now)
 
 
 def _change(connection: Connection, round_id: str, **values: object) -> None:

@@ -38,6 +38,10 @@ class Settings:
     told of a settled round for anyone to check: ``full``, or ``none``; the terms of a round say which when it opens.
     ``currency`` is the code of the market's money (``EUR``) and ``currency_symbol`` its sign, both as people may type
     them; it is paid in ``currency_decimals``, and written with ``decimal_mark`` (a point or a comma) before them.
+    ``mail_url`` is where e-mail is handed over (``smtp://user:password@host:587`` with STARTTLS, ``smtps://host:465``,
+    or ``file:/folder`` while developing) and ``mail_from`` whom it comes from; without it there is none. ``webhooks``
+    says where people may have letters sent: to ``public`` addresses with https, to ``private`` ones too, or to
+    ``none``. A round closes soon in its last ``closing_minutes``.
     """
 
     database_url: str = "sqlite:///pdqs-market.db"
@@ -61,6 +65,10 @@ class Settings:
     public_url: str = ""
     trusted_proxies: str = ""
     records: str = "full"
+    mail_url: str = ""
+    mail_from: str = ""
+    webhooks: str = "public"
+    closing_minutes: float = 120.0
     currency: str = ""
     currency_symbol: str = ""
     currency_decimals: int = 2
@@ -74,6 +82,11 @@ class Settings:
     def __post_init__(self) -> None:
         if self.records not in ("full", "none"):
             raise TermsError(f"{PREFIX}RECORDS: {self.records!r} must be full or none")
+        if self.webhooks not in ("none", "public", "private"):
+            raise TermsError(f"{PREFIX}WEBHOOKS: {self.webhooks!r} must be none, public or private")
+        known = self.mail_url.startswith(("smtp://", "smtps://", "file:/")) and "@" in self.mail_from
+        if self.mail_url and not known:
+            raise TermsError(f"{PREFIX}MAIL_URL must be smtp://, smtps:// or file:/, and {PREFIX}MAIL_FROM an address")
         _ = self.money  # a currency that cannot be written is refused before anything is served
         self._check_address()
         self._check_workers()

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pdqs.protocol.device_messages import BidMicros, Hash, Identifier, Message, Micros, Millis
+from pdqs.protocol.letters import LettersKept
 from pdqs.protocol.market_messages import AnswerMessage, Member, Posting, RoundPlan, RoundState
 from pdqs.protocol.sign_ins import AccessEvent, SignIns
 
@@ -52,6 +53,7 @@ class Export(Message):
     postings: list[Posting]
     access: list[AccessEvent]
     sign_ins: SignIns
+    letters: LettersKept
     taken_part: list[TakenPart]
     rounds: list[OwnRound]
 

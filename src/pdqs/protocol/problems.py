@@ -40,6 +40,7 @@ class ProblemType(StrEnum):
     # What is not there, or not the caller's to see
     NO_USER = "no-user"
     NO_SIGN_IN = "no-sign-in"
+    NO_LETTER = "no-letter"
     NO_TRANSACTION = "no-transaction"
     NO_ROUND = "no-round"
     NO_ANSWER = "no-answer"
@@ -81,6 +82,7 @@ class ProblemType(StrEnum):
     BAD_CONFIRMATION = "bad-confirmation"
     BAD_LIST = "bad-list"
     BAD_AMOUNT = "bad-amount"
+    BAD_ADDRESS = "bad-address"
     NO_KEY = "no-key"
     BID_OUT_OF_RANGE = "bid-out-of-range"
     OTHER_NONCE = "other-nonce"

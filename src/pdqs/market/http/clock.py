@@ -10,7 +10,9 @@ from pdqs.market.clock_state import note_tick
 from pdqs.market.context import Market
 from pdqs.market.http.observe import Metrics, log, where
 from pdqs.market.http.readiness import Readiness
+from pdqs.market.postman import deliver_due
 from pdqs.market.retention import purge_due
+from pdqs.market.round_letters import tell_closing, tell_stuck
 from pdqs.market.round_steps import advance_due
 from pdqs.market.store.leader import Leader
 
@@ -19,13 +21,18 @@ from pdqs.market.store.leader import Leader
 def ticking(market: Market, metrics: Metrics, readiness: Readiness) -> Iterator[None]:
     """Keep the deadlines in a thread for as long as the block lasts."""
     stop = threading.Event()
-    ticker = threading.Thread(target=_tick, args=(market, metrics, readiness, stop), name="pdqs-clock")
-    ticker.start()
+    threads = [
+        threading.Thread(target=_tick, args=(market, metrics, readiness, stop), name="pdqs-clock"),
+        threading.Thread(target=_deliver, args=(market, readiness, stop), name="pdqs-postman"),
+    ]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         stop.set()
-        ticker.join()
+        for thread in threads:
+            thread.join()
 
 
 def _tick(market: Market, metrics: Metrics, readiness: Readiness, stop: threading.Event) -> None:
@@ -41,6 +48,18 @@ def _tick(market: Market, metrics: Metrics, readiness: Readiness, stop: threadin
     leader.resign()
 
 
+def _deliver(market: Market, readiness: Readiness, stop: threading.Event) -> None:
+    """Hand letters over until told to stop: apart from the deadlines, which no slow mail server may hold up."""
+    while not stop.wait(market.settings.tick_seconds):
+        try:
+            taken = deliver_due(market) if readiness.is_ready else 0
+        except Exception as fault:  # the database is out of reach; the letters are still in it
+            log("letters-failed", kind=type(fault).__name__, where=where(fault))
+        else:
+            if taken:
+                log("letters", taken=taken)
+
+
 def keep_deadlines(market: Market, metrics: Metrics) -> None:
     """Advance what is due. What cannot be advanced is logged by its id, counted, and tried again at the next tick."""
     try:
@@ -48,6 +67,8 @@ def keep_deadlines(market: Market, metrics: Metrics) -> None:
             log("advanced", round=round_id)
         for round_id in purge_due(market):
             log("purged", round=round_id)
+        tell_closing(market)
+        tell_stuck(market)
         for stuck in market.stuck.values():
             metrics.count_stuck()
             log("advance-failed", round=stuck.round_id, kind=stuck.kind, where=stuck.where)

@@ -1,7 +1,7 @@
 """The market's web pages: server-rendered, with no request to anywhere else.
 
 One file per party (``consumer``, ``owner``, ``operator``), ``money_moves`` for the ledger, ``entrance`` and
-``account`` for everybody, ``api_page`` for programmers; ``render`` makes HTML,
+``account`` for everybody, ``letters`` by e-mail and webhook, ``api_page`` for programmers; ``render`` makes HTML,
 ``session`` says who is looking, ``charts`` draws.
 """
 
@@ -16,6 +16,7 @@ from pdqs.market.pages import (
     consumer,
     entrance,
     events,
+    letters,
     money_moves,
     operator,
     operator_lists,
@@ -23,7 +24,20 @@ from pdqs.market.pages import (
 )
 
 router = APIRouter(include_in_schema=False)
-for part in (entrance, account, events, comparing, consumer, owner, operator_lists, operator, money_moves, api_page):
+PARTS = (
+    entrance,
+    account,
+    letters,
+    events,
+    comparing,
+    consumer,
+    owner,
+    operator_lists,
+    operator,
+    money_moves,
+    api_page,
+)
+for part in PARTS:
     router.include_router(part.router)
 
 __all__ = ["router"]

@@ -136,6 +136,36 @@ spent_challenges = Table(
     **_STRICT,
 )
 
+letter_choices = Table(
+    "letter_choices",
+    metadata,
+    Column("user_id", Text, ForeignKey("users.user_id"), primary_key=True),
+    Column("email", Text, nullable=False, server_default=""),
+    Column("email_confirmed", Whole, nullable=False, server_default="0"),
+    Column("webhook", Text, nullable=False, server_default=""),
+    Column("webhook_since_ms", Whole, nullable=False, server_default="0"),
+    Column("kinds", Text, nullable=False, server_default=""),
+    **_STRICT,
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("letter_id", Text, primary_key=True),
+    Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("round_id", Text, nullable=False),
+    Column("at_ms", Whole, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("due_at_ms", Whole, nullable=False),
+    Column("attempts", Whole, nullable=False, server_default="0"),
+    Column("fault", Text, nullable=False, server_default=""),
+    Index("outbox_by_state", "state", "due_at_ms"),
+    Index("outbox_by_user", "user_id"),
+    **_STRICT,
+)
+
 rounds = Table(
     "rounds",
     metadata,

@@ -1,0 +1,76 @@
+"""Letters: what people want to be told of outside of these pages, and for the operator those that did not arrive."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+
+from pdqs.market import letter_choices, outbox
+from pdqs.market.access import Session
+from pdqs.market.letter_words import FOR_ROLE, KINDS
+from pdqs.market.pages.error_pages import PageRoute
+from pdqs.market.pages.render import page
+from pdqs.market.pages.session import After, AnySession, Form, OperatorSession, market_of
+from pdqs.protocol.letters import LetterChoices
+from pdqs.protocol.market_messages import Cursor
+from pdqs.protocol.problems import MarketError
+
+router = APIRouter(route_class=PageRoute)
+
+
+@router.get("/account/letters")
+def chosen(request: Request, session: AnySession) -> Response:
+    """What I am told of, and where."""
+    return _shown(request, session)
+
+
+@router.post("/account/letters")
+def choose(request: Request, session: AnySession, form: Form) -> Response:
+    """Choose."""
+    given = {"email": str(form.get("email", "")).strip(), "webhook": str(form.get("webhook", "")).strip()}
+    try:
+        kinds = [kind for kind in KINDS if form.get(kind) == "yes"]
+        letter_choices.choose(market_of(request), session.user, LetterChoices.model_validate({**given, "kinds": kinds}))
+    except ValidationError as fault:
+        wrong = {str(error["loc"][0]) for error in fault.errors()}
+        said = "this is not an e-mail address" if "email" in wrong else "this is not an address of the web"
+        return _shown(request, session, fault=said, status=422)
+    except MarketError as refused:
+        return _shown(request, session, fault=str(refused), status=refused.status)
+    return RedirectResponse("/account/letters", status_code=303)
+
+
+@router.post("/account/letters/word")
+def confirm(request: Request, session: AnySession, form: Form) -> Response:
+    """Tell the word that was sent to a new e-mail address."""
+    try:
+        letter_choices.confirm_email(market_of(request), session.user, str(form.get("word", "")).strip().lower())
+    except MarketError as refused:
+        return _shown(request, session, fault=str(refused), status=refused.status)
+    return RedirectResponse("/account/letters", status_code=303)
+
+
+@router.get("/operator/letters")
+def undelivered(request: Request, session: OperatorSession, after: After = None) -> Response:
+    """Letters that could not be delivered."""
+    listed = outbox.dead_letters(market_of(request), session.user, after)
+    return page(request, "operator/letters.html", letters=listed, kinds=KINDS)
+
+
+@router.post("/operator/letters/{letter_id}/again")
+def again(request: Request, letter_id: Annotated[Cursor, Path()], session: OperatorSession, form: Form) -> Response:
+    """Try one again."""
+    assert form is not None  # its CSRF token has been checked
+    outbox.try_again(market_of(request), session.user, letter_id)
+    return RedirectResponse("/operator/letters", status_code=303)
+
+
+def _shown(request: Request, session: Session, *, fault: str = "", status: int = 200) -> Response:
+    market = market_of(request)
+    offered = {kind: KINDS[kind] for kind in FOR_ROLE[session.user.role]}
+    can = {"has_email": bool(market.settings.mail_url), "has_webhooks": market.settings.webhooks != "none"}
+    kept = letter_choices.choices(market, session.user)
+    return page(request, "letters.html", status=status, kept=kept, offered=offered, fault=fault, **can)

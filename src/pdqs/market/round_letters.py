@@ -1,0 +1,97 @@
+"""Who hears of what happens in a round. Each is called in the transaction that does it, or by the clock."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, Select, and_, select
+
+from pdqs.market.context import Market, Stuck
+from pdqs.market.outbox import tell
+from pdqs.market.store.schema import bids, offers, reports, rounds, users
+
+_MINUTE_MS = 60_000
+_LAST_PART = 4
+
+Ids = Select[tuple[str]]
+
+
+def tell_opened(connection: Connection, round_id: str, now: int) -> None:
+    """A round is open: all owners hear of it."""
+    tell(connection, "opened", round_id, _role("owner"), now)
+
+
+def tell_offered(connection: Connection, round_id: str, now: int) -> None:
+    """Offers are made: those hear of it who are asked for a report."""
+    tell(connection, "offer", round_id, _asked(round_id), now)
+
+
+def tell_settled(connection: Connection, round_id: str, now: int) -> None:
+    """A round is answered and paid: whoever reported and its consumer hear of it."""
+    tell(connection, "paid", round_id, select(reports.c.owner_id).where(reports.c.round_id == round_id), now)
+    tell(connection, "paid", round_id, _consumer(round_id), now)
+
+
+def tell_cancelled(connection: Connection, round_id: str, now: int) -> None:
+    """A round is called off: whoever bid and its consumer hear of it."""
+    tell(connection, "cancelled", round_id, select(bids.c.owner_id).where(bids.c.round_id == round_id), now)
+    tell(connection, "cancelled", round_id, _consumer(round_id), now)
+
+
+def tell_stuck(market: Market) -> None:
+    """Rounds cannot go on: operators hear of each once for every time that it happens."""
+    fresh = [one for one in market.stuck.values() if _is_new(market, f"stuck:{one.round_id}:{one.since_ms}")]
+    for one in fresh:
+        with market.store.write() as connection:
+            _tell_operators(connection, one)
+
+
+def tell_closing(market: Market) -> None:
+    """Bids or reports close soon: those hear of it, once, who could still send theirs."""
+    now, soon_ms = market.clock(), int(market.settings.closing_minutes * _MINUTE_MS)
+    open_now = and_(rounds.c.state == "open", rounds.c.bids_close_at_ms.between(now, now + soon_ms))
+    reporting = and_(rounds.c.state == "reporting", rounds.c.reports_close_at_ms.between(now, now + soon_ms))
+    with market.store.look() as connection:
+        found = connection.execute(select(rounds).where(open_now | reporting)).all()
+    for row in found:
+        bidding = row.state == "open"
+        began, ends = (
+            (row.opened_at_ms, row.bids_close_at_ms) if bidding else (row.bids_close_at_ms, row.reports_close_at_ms)
+        )
+        late = ends - now <= (ends - began) // _LAST_PART  # a short round is not closing soon when it opens
+        if late and _is_new(market, f"closing:{row.round_id}:{row.state}"):
+            waiting = _without_bid(row.round_id) if bidding else _without_report(row.round_id)
+            with market.store.write() as connection:
+                tell(connection, "closing", row.round_id, waiting, now, part="bids" if bidding else "reports")
+
+
+def _is_new(market: Market, what: str) -> bool:
+    """Whether this process has not said this yet; another may have, and then the outbox has the letters already."""
+    if what in market.written_at:
+        return False
+    market.written_at[what] = market.clock()
+    return True
+
+
+def _tell_operators(connection: Connection, one: Stuck) -> None:
+    tell(connection, "stuck", one.round_id, _role("operator"), one.since_ms, part=str(one.since_ms))
+
+
+def _role(role: str) -> Ids:
+    return select(users.c.user_id).where(users.c.role == role)
+
+
+def _consumer(round_id: str) -> Ids:
+    return select(rounds.c.consumer_id).where(rounds.c.round_id == round_id)
+
+
+def _asked(round_id: str) -> Ids:
+    return select(offers.c.owner_id).where(offers.c.round_id == round_id, offers.c.q_numerator > 0)
+
+
+def _without_bid(round_id: str) -> Ids:
+    have = select(bids.c.owner_id).where(bids.c.round_id == round_id)
+    return _role("owner").where(users.c.user_id.not_in(have))
+
+
+def _without_report(round_id: str) -> Ids:
+    have = select(reports.c.owner_id).where(reports.c.round_id == round_id)
+    return _asked(round_id).where(offers.c.owner_id.not_in(have))
