@@ -25,6 +25,7 @@ from pdqs.market.outbox import PAUSES_MS, dead_letters, try_again
 from pdqs.market.postman import Undelivered, check_webhook, deliver_due, is_public
 from pdqs.market.store.schema import letter_choices as choices_table
 from pdqs.market.store.schema import outbox
+from pdqs.market.store.sql import Found
 from pdqs.model.errors import TermsError
 from pdqs.protocol.letters import LetterChoices, LetterKind
 from pdqs.protocol.market_messages import Round, User
@@ -356,7 +357,12 @@ def test_two_postmen_do_not_carry_the_same_letter(town: Town, monkeypatch: pytes
         wants(town, owner, ["opened"], email=f"{owner.user_id}@example.org")
     town.open_round()
     carried: list[str] = []
-    monkeypatch.setattr(postman, "email_of", lambda _market, letter: carried.append(letter.letter_id) or b"x")
+
+    def carry(_market: object, letter: Found) -> bytes:
+        carried.append(letter.letter_id)
+        return b"x"
+
+    monkeypatch.setattr(postman, "email_of", carry)
     postmen = [threading.Thread(target=deliver_due, args=(town.market,)) for _ in range(4)]
     for one in postmen:
         one.start()
@@ -443,6 +449,62 @@ def test_a_webhook_that_never_ends_its_answer_is_cut_off(town: Town, monkeypatch
         dripping.join()
         listening.close()
     assert states(town) == [("waiting", 1)]
+
+
+@contextmanager
+def mail_server(verdict: bytes) -> Iterator[tuple[int, list[str]]]:
+    """A mail server on loopback that says this of every recipient; its port, and the lines it was told."""
+    listening, told = socket.create_server(("127.0.0.1", 0)), list[str]()
+
+    def serve() -> None:
+        line, _ = listening.accept()
+        with line, line.makefile("rwb") as words:
+            words.write(b"220 here\r\n")
+            words.flush()
+            in_body = False
+            for raw in words:
+                said = raw.decode().rstrip("\r\n")
+                told.append(said)
+                in_body = in_body and said != "."
+                if in_body:
+                    continue
+                answers = {"RCPT": verdict, "DATA": b"354 go on", "QUIT": b"221 bye"}
+                words.write(answers.get(said[:4].upper(), b"250 ok") + b"\r\n")
+                words.flush()
+                in_body = said.upper() == "DATA"
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    try:
+        yield listening.getsockname()[1], told
+    finally:
+        serving.join(10)
+        listening.close()
+
+
+@pytest.mark.parametrize(("verdict", "taken"), [(b"250 ok", 1), (b"550 nobody of that name", 0)])
+def test_an_email_is_handed_to_the_mail_server_and_a_refusal_is_noted(town: Town, verdict: bytes, taken: int) -> None:
+    (owner,) = town.add_owners(1)
+    wants(town, owner, ["opened"], email="ann@example.org")
+    found = town.open_round()
+    with mail_server(verdict) as (port, told):
+        sending = replace(town.market, settings=replace(town.market.settings, mail_url=f"smtp://127.0.0.1:{port}"))
+        assert deliver_due(sending) == taken
+    assert any("ann@example.org" in line for line in told)
+    assert any(line.endswith(f"/owner/rounds/{found.round_id}") for line in told) == bool(taken)
+    assert states(town) == [("sent", 0) if taken else ("waiting", 1)]
+
+
+def test_a_mail_server_that_is_not_there_makes_letters_wait(town: Town) -> None:
+    (owner,) = town.add_owners(1)
+    wants(town, owner, ["opened"], email="ann@example.org")
+    town.open_round()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    gone = replace(town.market, settings=replace(town.market.settings, mail_url=f"smtp://127.0.0.1:{port}"))
+    assert deliver_due(gone) == 0
+    with town.market.store.read() as connection:
+        assert "could not be spoken to" in str(connection.scalar(select(outbox.c.fault)))
 
 
 def test_whoever_is_erased_leaves_no_address_and_no_letter(town: Town) -> None:
