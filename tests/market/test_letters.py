@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from market.question_rounds import start
 from market.town import Town, found_town
 from pdqs.market import Settings, letter_choices, own_data, people, postman, round_letters, round_steps
 from pdqs.market.http.clock import keep_deadlines
@@ -97,6 +98,18 @@ def test_each_hears_of_what_concerns_her_and_asked_for(town: Town) -> None:
     expected |= {("offer", "email", one) for one in asked & chatty}
     expected |= {("paid", "email", one) for one in (reported & chatty) | {town.consumer.user_id}}
     assert written(town) == expected
+
+
+def test_whoever_has_her_turn_in_the_next_stage_hears_of_it(town: Town) -> None:
+    played = start(town, "median", owners=40)
+    for owner in town.owners:
+        wants(town, owner, ["stage"], email="x@example.org")
+    town.clock.advance(played.found.plan.report_seconds)
+    round_steps.open_next_stage(town.market, town.consumer, played.found.round_id)
+    offered = {owner.user_id: played.offer(owner) for owner in town.owners}
+    turn = {user_id for user_id, offer in offered.items() if offer.q_numerator and offer.stage == 2}
+    assert 0 < len(turn) < len(offered)
+    assert written(town) == {("stage", "email", user_id) for user_id in turn}
 
 
 def test_whoever_bid_hears_that_a_round_was_called_off(town: Town) -> None:

@@ -24,6 +24,11 @@ def tell_offered(connection: Connection, round_id: str, now: int) -> None:
     tell(connection, "offer", round_id, _asked(round_id), now)
 
 
+def tell_stage(connection: Connection, round_id: str, number: int, now: int) -> None:
+    """The next stage of a round begins: those hear of it whose turn it is."""
+    tell(connection, "stage", round_id, _asked(round_id).where(offers.c.stage == number), now, part=str(number))
+
+
 def tell_settled(connection: Connection, round_id: str, now: int) -> None:
     """A round is answered and paid: whoever reported and its consumer hear of it."""
     tell(connection, "paid", round_id, select(reports.c.owner_id).where(reports.c.round_id == round_id), now)

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, func, select, update
 from pdqs.estimate import left_before, narrowed
 from pdqs.market import access
 from pdqs.market.context import Market
+from pdqs.market.round_letters import tell_stage
 from pdqs.market.round_lines import kept_lines
 from pdqs.market.round_terms import terms_of
 from pdqs.market.store.schema import offers, questions, reports, rounds, stages
@@ -88,6 +89,7 @@ def _open_after(connection: Connection, row: Found, last: Found, now: int) -> No
     opened = _Opening(number=number, now=now, not_before=last.closes_at_ms, left=left_before(made, told, terms, number))
     ends = _ask(connection, row, opened, kept.owner_ids, narrowed(made, told, terms, number))
     connection.execute(update(rounds).where(rounds.c.round_id == row.round_id).values(ends))
+    tell_stage(connection, row.round_id, number, now)
 
 
 @final
