@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from pdqs.market import access, forecasting, own_data, people, reads, records, round_steps, transfers
+from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Report, ReportReceipt
@@ -259,7 +260,7 @@ def open_round(round_id: RoundId, caller: Calling) -> Round:
 @router.post("/rounds/{round_id}/clear", tags=["rounds"])
 def clear_round(round_id: RoundId, caller: Calling) -> Round:
     """Turn the bids into offers, once bids are closed (its consumer, operator)."""
-    return round_steps.clear_round(caller.market, caller.user(), round_id)
+    return clear_or_wait(caller.market, caller.user(), round_id)
 
 
 @router.post("/rounds/{round_id}/nonce", tags=["rounds"])
@@ -277,7 +278,7 @@ def open_next_stage(round_id: RoundId, caller: Calling) -> Round:
 @router.post("/rounds/{round_id}/settle", tags=["rounds"])
 def settle_round(round_id: RoundId, caller: Calling) -> Round:
     """Answer, pay and give back the rest, once reports are in or closed (its consumer, operator)."""
-    return round_steps.settle_round(caller.market, caller.user(), round_id)
+    return settle_or_wait(caller.market, caller.user(), round_id)
 
 
 @router.post("/rounds/{round_id}/cancel", tags=["rounds"])

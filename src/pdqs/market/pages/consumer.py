@@ -13,6 +13,7 @@ from starlette.datastructures import FormData
 
 from pdqs.market import drafts, forecasting, reads, round_steps
 from pdqs.market.context import Market
+from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
@@ -33,8 +34,8 @@ router = APIRouter(prefix="/consumer", route_class=PageRoute)
 STEPS = {
     "open": round_steps.open_round,
     "cancel": round_steps.cancel_round,
-    "clear": round_steps.clear_round,
-    "settle": round_steps.settle_round,
+    "clear": clear_or_wait,
+    "settle": settle_or_wait,
 }
 
 

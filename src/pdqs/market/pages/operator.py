@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from pdqs.market import people, reads, round_steps
 from pdqs.market.clock_state import last_tick
+from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.invitation_files import Guest, qr_svg
 from pdqs.market.looking_up import MOST_LETTERS, people_like
 from pdqs.market.pages.error_pages import PageRoute
@@ -24,7 +25,7 @@ router = APIRouter(prefix="/operator", route_class=PageRoute)
 
 Text = Annotated[str, Query(max_length=MOST_LETTERS)]
 
-STEPS = {"clear": round_steps.clear_round, "settle": round_steps.settle_round, "cancel": round_steps.cancel_round}
+STEPS = {"clear": clear_or_wait, "settle": settle_or_wait, "cancel": round_steps.cancel_round}
 ACCESS = {"revoke": people.revoke_all, "disable": people.disable_user, "enable": people.enable_user}
 
 

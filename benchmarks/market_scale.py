@@ -1,0 +1,278 @@
+r"""A market with very many bids while others go on bidding, and with several workers.
+
+    python benchmarks/market_scale.py crowd --bids 1000000 --out docs/results/market/crowd_postgresql.json
+    python benchmarks/market_scale.py crowd --bids 100000 --database sqlite \\
+        --out docs/results/market/crowd_sqlite.json
+    python benchmarks/market_scale.py workers --owners 2000 --turns 5 --out docs/results/market/workers.json
+    python benchmarks/market_scale.py simulate --owners 20000 --out docs/results/market/simulate.json
+
+**crowd**: one round of very many bids, inserted in bulk, is cleared and settled by the market's own clock (``pdqs
+serve``), while a few owners bid in other rounds at a steady rate. What counts is the p99 of their bids then, beside the
+p99 before, on the same server in the same run; and the longest wait. The aims: p99 at most 5 times idle; clearing of a
+million on PostgreSQL under 40 s and settling under 90 s; of 100,000 on SQLite clearing under 5 s, no bid over 1 s.
+
+**workers**: bids a second of ``pdqs serve --workers 2`` beside ``--workers 1``, on one database, by turns. The aim: 1.6.
+
+**simulate**: ``pdqs market simulate`` on a server of two workers: seconds, and the most memory of its processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from bench_market import databases, request_for, sent
+from sqlalchemy import func, select, update
+
+from market.town import Town, found_town
+from pdqs.market import access
+from pdqs.market.context import system_clock
+from pdqs.market.store.schema import bids, offers, reports, rounds
+from pdqs.market.store.sql import insert_many
+from pdqs.protocol.market_messages import Round
+
+PDQS = [sys.executable, "-c", "from pdqs.cli import main; main()"]
+UNLIMITED = {f"PDQS_{name}": "1e9" for name in ("CALLER_RATE", "CALLER_BURST", "ADDRESS_RATE", "ADDRESS_BURST")}
+BIDDERS = 400
+EVERY_SECONDS = 0.02
+
+
+@contextmanager
+def serving(url: str, workers: int = 1) -> Iterator[tuple[int, str]]:
+    """``pdqs serve`` on a database; gives its port and a fresh operator's link."""
+    environment = {**os.environ, **UNLIMITED, "PDQS_DATABASE_URL": url}
+    command = [*PDQS, "serve", "--port", "0", "--workers", str(workers), "--link"]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd="/"
+    )
+    assert process.stdout is not None
+    try:
+        port = int(re.findall(r":(\d+)", process.stdout.readline())[0])
+        link = process.stdout.readline().split(": ", 1)[1].strip()
+        _until_it_answers(port)
+        yield port, link
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _until_it_answers(port: int) -> None:
+    import httpx
+
+    for _ in range(600):
+        try:
+            if httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.1)
+    raise SystemExit("the server did not start")
+
+
+class Steady:
+    """Bids at a steady rate, one each 20 ms, whatever became of those before; how long each took, and when."""
+
+    def __init__(self, port: int, requests: list[bytes]) -> None:
+        self._port, self._requests = port, requests
+        self.took: list[tuple[float, float]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+
+    def __enter__(self) -> Steady:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    async def _run(self) -> None:
+        lines: asyncio.Queue[Any] = asyncio.Queue()
+        tasks, sent_so_far = set(), 0
+        began = time.perf_counter()
+        while not self._stop.is_set():
+            request = self._requests[sent_so_far % len(self._requests)]
+            task = asyncio.create_task(self._one(lines, request))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            sent_so_far += 1
+            await asyncio.sleep(max(0.0, began + sent_so_far * EVERY_SECONDS - time.perf_counter()))
+        await asyncio.gather(*tasks)
+
+    async def _one(self, lines: asyncio.Queue[Any], request: bytes) -> None:
+        began = time.perf_counter()
+        line = lines.get_nowait() if not lines.empty() else await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = line
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
+        assert head.startswith(b"HTTP/1.1 200"), head
+        self.took.append((time.time(), time.perf_counter() - began))
+        lines.put_nowait(line)
+
+    def figures(self, start: float, end: float) -> dict[str, float]:
+        """What bids took that ended in that time."""
+        found = [took for at, took in self.took if start <= at <= end]
+        if len(found) < 2:
+            return {"bids": len(found)}
+        p99 = statistics.quantiles(found, n=100)[98]
+        return {"bids": len(found), "p99_ms": round(1000 * p99, 1), "longest_ms": round(1000 * max(found), 1)}
+
+
+def crowd(url: str, count: int, idle_seconds: float) -> dict[str, Any]:
+    """Clear and settle one round of so many bids beside others who bid."""
+    town = found_town(url, money_micros=10**12)
+    town.clock.now_ms = system_clock()
+    town.add_owners(count)
+    large = town.open_round("the-large-one", budget_micros=min(300_000 * count, 9 * 10**11), bid_seconds=86_400)
+    small = [town.open_round(f"a-small-one-{i}", budget_micros=10**6, bid_seconds=86_400) for i in range(20)]
+    bidders = town.owners[:BIDDERS]
+    tokens = [access.issue_token(town.market, owner) for owner in bidders]
+    requests = [request_for(found, token, 7) for found in small for token in tokens]
+    with town.market.store.write() as connection:
+        insert_many(
+            connection,
+            bids,
+            [
+                {"round_id": large.round_id, "owner_id": o.user_id, "bid_micros": 7919 * i % 10**6, "placed_at_ms": 1}
+                for i, o in enumerate(town.owners)
+            ],
+        )
+    with serving(url) as (port, _), Steady(port, requests) as steady:
+        time.sleep(2 + idle_seconds)
+        idle = steady.figures(time.time() - idle_seconds, time.time())
+        cleared = _timed(town, large, "open", bids_close_at_ms=system_clock())
+        clearing = steady.figures(*cleared)
+        _report_all(town, large)
+        time.sleep(2)
+        settled = _timed(town, large, "reporting", reports_close_at_ms=system_clock())
+        settling = steady.figures(*settled)
+    assert town.balanced()
+    town.market.store.close()
+    return {
+        "bids": count,
+        "clear_seconds": round(cleared[1] - cleared[0], 1),
+        "settle_seconds": round(settled[1] - settled[0], 1),
+        "others_idle": idle,
+        "others_while_clearing": clearing,
+        "others_while_settling": settling,
+        "p99_ratio": round(max(clearing["p99_ms"], settling["p99_ms"]) / idle["p99_ms"], 2),
+    }
+
+
+def _timed(town: Town, found: Round, state: str, **now_due: int) -> tuple[float, float]:
+    """Let a round's time come; when that was, and when the market's clock was done with it."""
+    with town.market.store.write() as connection:
+        connection.execute(update(rounds).where(rounds.c.round_id == found.round_id).values(**now_due))
+    began = time.time()
+    while True:
+        with town.market.store.look() as connection:
+            if connection.scalar(select(rounds.c.state).where(rounds.c.round_id == found.round_id)) != state:
+                return began, time.time()
+        time.sleep(0.05)
+
+
+def _report_all(town: Town, found: Round) -> None:
+    with town.market.store.read() as connection:
+        mine = offers.c.round_id == found.round_id
+        asked = connection.scalars(select(offers.c.owner_id).where(mine, offers.c.q_numerator > 0)).all()
+    rows = [
+        {"round_id": found.round_id, "owner_id": owner, "code": i % 2, "received_at_ms": 1, "ordinal": 1}
+        for i, owner in enumerate(asked[1:])  # one is missing, so that it waits for the deadline
+    ]
+    with town.market.store.write() as connection:
+        insert_many(connection, reports, rows)
+        assert connection.scalar(select(func.count()).select_from(reports)) == len(rows)
+
+
+def several_workers(url: str, owners: int, turns: int) -> dict[str, Any]:
+    """Bids a second with one worker and with two, by turns."""
+    town = found_town(url, money_micros=10**12)
+    town.clock.now_ms = system_clock()
+    town.add_owners(owners)
+    tokens = [access.issue_token(town.market, owner) for owner in town.owners]
+    pairs = []
+    with serving(url, 1) as (one, _), serving(url, 2) as (two, _):
+        for turn in range(turns + 1):
+            rates = []
+            for port in (one, two):
+                found = town.open_round(f"turn-{turn}-{port}", bid_seconds=86_400)
+                requests = [request_for(found, token, 7 * i) for i, token in enumerate(tokens)]
+                began = time.perf_counter()
+                asyncio.run(sent(port, requests))
+                rates.append(owners / (time.perf_counter() - began))
+            pairs.append(rates)
+    town.market.store.close()
+    kept = pairs[1:]  # the first warms both up
+    ratios = [two / one for one, two in kept]
+    return {
+        "owners": owners,
+        "one_worker_per_second": round(statistics.median(pair[0] for pair in kept), 1),
+        "two_workers_per_second": round(statistics.median(pair[1] for pair in kept), 1),
+        "ratio": round(statistics.median(ratios), 2),
+        "ratios": [round(ratio, 2) for ratio in ratios],
+    }
+
+
+def simulated(url: str, owners: int, bid_seconds: int) -> dict[str, Any]:
+    """A simulated round of so many owners on two workers."""
+    with serving(url, 2) as (_, link):
+        began = time.perf_counter()
+        command = [*PDQS, "market", "simulate", "--owners", str(owners), "--link", link, "--json"]
+        command += ["--bid-seconds", str(bid_seconds)] if bid_seconds else []
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd="/")
+        seconds = time.perf_counter() - began
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    found = json.loads(done.stdout)
+    return {
+        "owners": owners,
+        "seconds": round(seconds, 1),
+        "largest_process_mb": round(most / 1024),
+        "reports": found["reports"],
+        "covered": found["covered"],
+        "books_balance": found["books_balance"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["crowd", "workers", "simulate"])
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
+    parser.add_argument("--bids", type=int, default=20_000)
+    parser.add_argument("--owners", type=int, default=1_000)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--idle-seconds", type=float, default=10.0)
+    parser.add_argument("--bid-seconds", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    with databases(options.database) as made:
+        url = made("market")
+        if options.what == "crowd":
+            found = crowd(url, options.bids, options.idle_seconds)
+        elif options.what == "workers":
+            found = several_workers(url, options.owners, options.turns)
+        else:
+            found = simulated(url, options.owners, options.bid_seconds)
+    written = json.dumps({"database": options.database, "what": options.what, **found}, indent=2) + "\n"
+    if options.out:
+        options.out.write_text(written)
+    print(written, end="")
+
+
+if __name__ == "__main__":
+    main()
