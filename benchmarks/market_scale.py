@@ -148,28 +148,23 @@ def crowd(url: str, count: int, idle_seconds: float) -> dict[str, Any]:
     town = found_town(url, money_micros=10**12)
     town.clock.now_ms = system_clock()
     town.add_owners(count)
-    large = town.open_round("the-large-one", budget_micros=min(300_000 * count, 9 * 10**11), bid_seconds=86_400)
     small = [town.open_round(f"a-small-one-{i}", budget_micros=10**6, bid_seconds=86_400) for i in range(20)]
     bidders = town.owners[:BIDDERS]
     tokens = [access.issue_token(town.market, owner) for owner in bidders]
     requests = [request_for(found, token, 7) for found in small for token in tokens]
-    with town.market.store.write() as connection:
-        insert_many(
-            connection,
-            bids,
-            [
-                {"round_id": large.round_id, "owner_id": o.user_id, "bid_micros": 7919 * i % 10**6, "placed_at_ms": 1}
-                for i, o in enumerate(town.owners)
-            ],
-        )
     with serving(url) as (port, _), Steady(port, requests) as steady:
         time.sleep(2 + idle_seconds)
         idle = steady.figures(time.time() - idle_seconds, time.time())
-        cleared = _timed(town, large, "open", bids_close_at_ms=system_clock())
+        large = _with_bids(town, count)
+        time.sleep(max(0.0, (large.bids_close_at_ms or 0) / 1000 - time.time()))
+        cleared = _timed(town, large, "open")
         clearing = steady.figures(*cleared)
         _report_all(town, large)
         time.sleep(2)
-        settled = _timed(town, large, "reporting", reports_close_at_ms=system_clock())
+        with town.market.store.write() as connection:
+            mine = rounds.c.round_id == large.round_id
+            connection.execute(update(rounds).where(mine).values(reports_close_at_ms=system_clock()))
+        settled = _timed(town, large, "reporting")
         settling = steady.figures(*settled)
     assert town.balanced()
     town.market.store.close()
@@ -184,10 +179,23 @@ def crowd(url: str, count: int, idle_seconds: float) -> dict[str, Any]:
     }
 
 
-def _timed(town: Town, found: Round, state: str, **now_due: int) -> tuple[float, float]:
-    """Let a round's time come; when that was, and when the market's clock was done with it."""
+def _with_bids(town: Town, count: int) -> Round:
+    """A round with so many bids, inserted in bulk before they close: its terms say when that is."""
+    town.clock.now_ms = system_clock()
+    window = 20 + count // 8_000
+    found = town.open_round("the-large-one", budget_micros=min(300_000 * count, 9 * 10**11), bid_seconds=window)
+    rows = [
+        {"round_id": found.round_id, "owner_id": owner.user_id, "bid_micros": 7919 * i % 10**6, "placed_at_ms": 1}
+        for i, owner in enumerate(town.owners)
+    ]
     with town.market.store.write() as connection:
-        connection.execute(update(rounds).where(rounds.c.round_id == found.round_id).values(**now_due))
+        insert_many(connection, bids, rows)
+    assert system_clock() < (found.bids_close_at_ms or 0), "the bids were not in before they closed"
+    return found
+
+
+def _timed(town: Town, found: Round, state: str) -> tuple[float, float]:
+    """From now until the market's clock is done with a round whose time has come."""
     began = time.time()
     while True:
         with town.market.store.look() as connection:
