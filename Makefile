@@ -9,7 +9,7 @@ ALL := cli,neural,scale,market,docs,dev
 SERVER := cli,owner,market
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills browser device figures hashed-lock sbom clean
+.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills races fuzz browser device figures hashed-lock sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -101,8 +101,15 @@ plan-table: $(VENV)/.all ## planned half-widths beside those seen (goes on where
 questions: $(VENV)/.all ## what smaller questions gain, and the coverage of staged intervals (goes on where it stopped)
 	$(BIN)/python benchmarks/questions_table.py --out docs/results/questions --rounds 1000 --seed 1
 
-kills: $(VENV)/.all ## a hundred kill -9 of clearing and of settling, on each database
-	$(BIN)/python tests/market/killing.py --kills 100
+# The three attacks: each prints its command and seed, says how long the rest will take, and goes on where it stopped.
+kills: $(VENV)/.all ## kill -9 of bids, clearing, stages, reports, settling and payouts, 100 of each, on both databases
+	$(BIN)/python tests/market/killing.py --kills 100 --owners 300 --work build/kills --out docs/results/attacks/kills.json
+
+races: $(VENV)/.all ## ten thousand bids and reports sent around their deadlines, on both databases
+	$(BIN)/python tests/market/racing.py --races 10000 --work build/races --out docs/results/attacks/races.json
+
+fuzz: $(VENV)/.all ## five million requests to every route, as everyone, on both databases (hours)
+	$(BIN)/python tests/market/fuzz/running.py --requests 5000000 --batch 2500 --workers 2 --work build/fuzz --out docs/results/attacks/fuzz.json
 
 # The pictures of pages are what the browser tests keep under artifacts/; without a browser the others are drawn alone.
 figures: $(VENV)/.all browser ## every picture of the documentation, into docs/images

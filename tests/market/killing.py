@@ -1,192 +1,143 @@
-"""kill -9 at random moments of clearing, opening a stage or settling: after a restart it is as if nothing happened.
+"""kill -9 at random moments of every step of a round: after a restart the market must be as if nothing had happened.
 
-    python tests/market/killing.py --kills 100 --database sqlite --out docs/results/market/kills_sqlite.json
+    python tests/market/killing.py --kills 200 --work build/kills --out docs/results/attacks/kills.json
 
-For every kill: a copy of one and the same market, a process that takes its round a step further, a SIGKILL at a moment
-drawn uniformly from the time that an uninterrupted run takes (and a tenth more), a restart that keeps the deadlines as
-``pdqs serve`` does, and a comparison of every row of every table with those of the uninterrupted run. The clock is
-fixed, so the comparison is exact.
+For every kill: a copy of one and the same market, a process that takes a step (bids, clearing, reports, settling,
+payouts), a SIGKILL at a moment drawn uniformly from the time that an uninterrupted run takes (and a tenth more), a
+restart, and a comparison of every row of every table with those of the uninterrupted run. The clock is fixed, so the
+comparison is exact. *Lost*: the market acknowledged it and a row is missing. *Doubled*: asked again after the restart,
+as a device or an operator would, something is there twice. On PostgreSQL, which waits for the disk, every tenth kill
+also takes the database server itself.
+
+What is done is written down in the work directory, kill by kill; the same command goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import hashlib
+import logging
 import os
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import psycopg
 from sqlalchemy import Connection
 
-from market.town import FakeClock, contents, found_town, new_database, postgres_server
-from pdqs.market import Market, reads, round_steps, staging
+from market.campaign import Journal, Line, Pace, write_summary
+from market.kill_scenes import REQUESTS, STEPS, Scene, Told, opened, scenes
+from market.town import contents
+from pdqs.market import Market, round_steps
 from pdqs.market.store.database import open_store
-from pdqs.market.store.schema import bids
-from pdqs.market.store.schema import reports as reports_table
-from pdqs.protocol.device_messages import DomainMessage
-from pdqs.protocol.market_messages import QueryMessage
 
-STEPS = ("clear", "stage", "settle")
-MEDIAN = QueryMessage(kind="median", text="What is your age?", domain=DomainMessage(kind="grid", size=100))
-"""Asked in stages: the round that is killed between the first and the second."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A market at the moment before a step, and how to copy it."""
-
-    step: str
-    round_id: str
-    now_ms: int
-    copy: Callable[[str], str]
-
-
-def prepared(url: str, step: str, owners: int) -> tuple[str, int]:
-    """Fill a database up to the moment before the step; gives the round and the hour."""
-    town = found_town(url)
-    town.add_owners(owners)
-    found = town.open_round(query=MEDIAN) if step == "stage" else town.open_round()
-    rows = [
-        {"round_id": found.round_id, "owner_id": o.user_id, "bid_micros": 1000 * i % 10**6, "placed_at_ms": 1}
-        for i, o in enumerate(town.owners)
-    ]
-    with town.market.store.write() as connection:
-        connection.execute(bids.insert(), rows)
-    town.clock.advance(60)
-    if step != "clear":
-        cleared = round_steps.clear_round(town.market, town.operator, found.round_id)
-        sent = [
-            {"round_id": found.round_id, "owner_id": owner.user_id, "code": i % 2, "received_at_ms": 1}
-            for i, owner in enumerate(town.asked(cleared))
-            if reads.offer(town.market, owner, found.round_id).stage == 1
-        ]
-        with town.market.store.write() as connection:
-            connection.execute(reports_table.insert(), sent)
-        town.clock.advance(60)
-    town.market.store.close()
-    return found.round_id, town.clock()
-
-
-@contextmanager
-def scenes(database: str, owners: int) -> Iterator[list[Scene]]:
-    """One scene for each step, on the database asked for."""
-    with tempfile.TemporaryDirectory(prefix="pdqs-kills-") as directory:
-        if database == "sqlite":
-            yield [_sqlite_scene(Path(directory), step, owners) for step in STEPS]
-        else:
-            os.environ.setdefault("XDG_RUNTIME_DIR", directory)
-            with postgres_server() as server:
-                yield [_postgres_scene(server, step, owners) for step in STEPS]
-
-
-def _sqlite_scene(directory: Path, step: str, owners: int) -> Scene:
-    first = directory / f"{step}.db"
-    round_id, now_ms = prepared(f"sqlite:///{first}", step, owners)
-
-    def copy(name: str) -> str:
-        for old in directory.glob(f"{name}.db*"):
-            old.unlink()
-        shutil.copy(first, directory / f"{name}.db")
-        return f"sqlite:///{directory}/{name}.db"
-
-    return Scene(step, round_id, now_ms, copy)
-
-
-def _postgres_scene(server: str, step: str, owners: int) -> Scene:
-    round_id, now_ms = prepared(new_database(server, step), step, owners)
-    return Scene(step, round_id, now_ms, lambda name: new_database(server, name, template=step))
+DATABASES = ("sqlite", "postgresql")
+SERVER_TOO = 10
+"""Of so many kills on PostgreSQL, one takes the database server too."""
 
 
 def break_in_two() -> None:
     """Make a step two transactions with a pause between, as no market should: the comparison must see it."""
-    change, ask = round_steps._change, staging._ask
+    change = round_steps._change
 
-    def pause(connection: Connection) -> None:
+    def halfway(connection: Connection, round_id: str, **values: object) -> None:
         connection.exec_driver_sql("COMMIT")
         time.sleep(1.0)
         connection.exec_driver_sql("BEGIN")
-
-    def halfway(connection: Connection, round_id: str, **values: object) -> None:
-        pause(connection)
         change(connection, round_id, **values)
 
-    def asked_halfway(connection: Connection, row: Any, opened: Any, owner_ids: Any, made: Any) -> dict[str, int]:
-        found = ask(connection, row, opened, owner_ids, made)
-        pause(connection)
-        return found
-
-    round_steps._change, staging._ask = halfway, asked_halfway
+    round_steps._change = halfway
 
 
-def perform(url: str, scene: Scene) -> None:
-    """The step, as a server does it."""
-    market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
-    steps = (round_steps.clear_round, round_steps.open_next_stage, round_steps.settle_round)
-    do = dict(zip(STEPS, steps, strict=True))[scene.step]
-    do(market, round_steps.THE_CLOCK, scene.round_id)
+def break_promises() -> None:
+    """Have the market acknowledge bids before it keeps them: what it said last is lost with it."""
+    kept = STEPS["bid"]
+
+    def eager(market: Market, scene: Scene, told: Told) -> None:
+        told("acknowledged")
+        told("acknowledged")
+        time.sleep(0.5)
+        kept(market, scene, told)
+
+    STEPS["bid"] = eager
+
+
+def perform(url: str, scene: Scene, acknowledged: int = -1) -> None:
+    """The step, as a server does it; each acknowledgement is one byte written to that file."""
+    market = opened(url, scene)
+
+    def told(_what: str) -> None:
+        if acknowledged >= 0:
+            os.write(acknowledged, b".")
+
+    STEPS[scene.step](market, scene, told)
     market.store.close()
 
 
-def started(url: str, scene: Scene) -> int:
+def started(url: str, scene: Scene, acknowledged: int = -1) -> int:
     """The step in a process of its own; gives its id."""
     process = os.fork()
     if process == 0:
-        perform(url, scene)
+        perform(url, scene, acknowledged)
         os._exit(0)
     return process
 
 
-def restarted(url: str, scene: Scene) -> dict[str, list[tuple[object, ...]]]:
-    """The market after a restart: deadlines are kept, twice for good measure, and every row is read."""
-    market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
+def restarted(url: str, scene: Scene) -> str:
+    """The market after a restart: what may not have come through is asked for again, and deadlines are kept, twice."""
+    if scene.step in REQUESTS:
+        perform(url, scene)
+    market = opened(url, scene)
     round_steps.advance_due(market)
     round_steps.advance_due(market)
     assert market.stuck == {}
-    found = contents(market)
     market.store.close()
-    return found
+    return state_of(url)
 
 
-def kill_runs(scene: Scene, kills: int, rng: random.Random) -> Counter[str]:
-    """Kill so often, and compare each time; counts how far the killed had come."""
-    took = timed(scene)
-    expected = restarted(scene.copy("whole"), scene)
-    untouched, published = state_of(scene.copy("untouched")), state_of(published_only(scene))
-    seen: Counter[str] = Counter()
-    for number in range(kills):
-        if number % 10 == 9:
-            took = timed(scene)  # other work on the machine comes and goes
-        url = scene.copy("killed")
-        process = started(url, scene)
-        time.sleep(rng.uniform(0, 1.1 * took))
-        os.kill(process, signal.SIGKILL)
-        _, status = os.waitpid(process, 0)
-        left = state_of(url)
-        how_far = "before" if left == untouched else "after" if left == expected else "between"
-        seen["finished" if os.WIFEXITED(status) else f"killed {how_far}"] += 1
-        assert left in (untouched, published, expected), "a half-done step was left behind"
-        assert restarted(url, scene) == expected, "the outcome differs from that of an uninterrupted run"
-    return seen
+def state_of(url: str) -> str:
+    """A digest of every row as it lies, before anything is advanced."""
+    store = open_store(url, connections=2)
+    try:
+        return hashlib.sha256(repr(contents(Market(store=store))).encode()).hexdigest()
+    finally:
+        store.close()
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What may be found after a kill: the state after each acknowledgement, those on the way, and the end."""
+
+    after: list[str]
+    between: list[str]
+    end: str
+
+
+def expected_of(scene: Scene) -> Expected:
+    """Run a scene to its end, once, writing down each state."""
+    url = scene.copy("whole")
+    after = [state_of(url)]
+    market = opened(url, scene)
+    STEPS[scene.step](market, scene, lambda _: after.append(state_of(url)))
+    market.store.close()
+    if scene.step not in REQUESTS:
+        after = [after[0], state_of(url)]
+    return Expected(after, [state_of(published_only(scene))], restarted(url, scene))
 
 
 def published_only(scene: Scene) -> str:
     """A copy in which clearing has come as far as the root over the bids, which is published on its own."""
     url = scene.copy("published")
     if scene.step == "clear":
-        market = Market(store=open_store(url), clock=FakeClock(scene.now_ms))
-        round_steps.close_bids(market, round_steps.THE_CLOCK, scene.round_id)
+        market = opened(url, scene)
+        round_steps.close_bids(market, round_steps.THE_CLOCK, scene.round.round_id)
         market.store.close()
     return url
 
@@ -199,34 +150,111 @@ def timed(scene: Scene) -> float:
     return time.monotonic() - began
 
 
-def state_of(url: str) -> dict[str, list[tuple[object, ...]]]:
-    """Every row as it lies, before anything is advanced."""
-    market = Market(store=open_store(url))
-    found = contents(market)
-    market.store.close()
-    return found
+def one_kill(scene: Scene, expected: Expected, seconds: float, *, server_too: bool) -> Line:
+    """Kill once and compare; says how far the killed had come."""
+    url = scene.copy("killed")
+    heard, told = os.pipe()
+    process = started(url, scene, told)
+    os.close(told)
+    time.sleep(seconds)
+    os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    with os.fdopen(heard, "rb") as pipe:
+        acknowledged = len(pipe.read())
+    if server_too:
+        kill_server(url)
+    left = state_of(url)
+    if scene.step in REQUESTS:
+        come = next((n for n, state in enumerate(expected.after) if state == left), -1)
+        assert come >= 0, "a half-done step was left behind"
+        assert come >= acknowledged, f"lost: {acknowledged} were acknowledged and {come} are there"
+        assert come <= acknowledged + 1, "more is there than was asked for"
+    else:
+        assert left in (*expected.after, *expected.between), "a half-done step was left behind"
+    assert restarted(url, scene) == expected.end, "the outcome differs from that of an uninterrupted run"
+    how_far = "before" if left == expected.after[0] else "after" if left == expected.after[-1] else "between"
+    return {"outcome": "finished" if os.WIFEXITED(status) else f"killed {how_far}", "server_too": server_too}
+
+
+def kill_server(url: str) -> None:
+    """kill -9 the database server, and start it again on what it left on the disk."""
+    from pgserver.postgres_server import get_server
+
+    plain = url.replace("postgresql+psycopg", "postgresql")
+    with psycopg.connect(plain) as connection:
+        (directory,) = connection.execute("SHOW data_directory").fetchone() or ("",)
+    logging.getLogger("pgserver").setLevel(logging.CRITICAL)  # a slow start is told at length; we ask again
+    server = get_server(directory)
+    process: Any = server.get_postmaster_info().process
+    process.kill()
+    process.wait(30)
+    for _ in range(100):
+        try:
+            server.ensure_postgres_running()
+            return
+        except Exception:  # its children have not all noticed yet, and hold the memory they shared
+            time.sleep(0.3)
+    raise AssertionError("the database server did not come up again")
+
+
+def kill_runs(todo: list[Line], scene: Scene, options: argparse.Namespace, journal: Journal, pace: Pace) -> None:
+    """Kill one step so often, and write each down."""
+    expected, took = expected_of(scene), timed(scene)
+    for part in todo:
+        database, step = part["database"], part["step"]
+        if part["number"] % 10 == 9:
+            took = timed(scene)  # other work on the machine comes and goes
+        share = random.Random(f"{options.seed} {database} {step} {part['number']}").uniform(0, 1.1)
+        server_too = database == "postgresql" and part["number"] % SERVER_TOO == SERVER_TOO - 1
+        journal.add({**part, **one_kill(scene, expected, share * took, server_too=server_too)})
+        pace.step()
+
+
+def summary(lines: list[Line], options: argparse.Namespace) -> Line:
+    """Counts by database and step. That there is a summary means that nothing was lost and nothing doubled."""
+    kills: dict[str, dict[str, Counter[str]]] = {}
+    for line in lines:
+        kills.setdefault(line["database"], {}).setdefault(line["step"], Counter())[line["outcome"]] += 1
+    return {
+        "command": f"tests/market/killing.py --kills {options.kills} --owners {options.owners} --seed {options.seed}",
+        "kills": {database: {step: dict(n) for step, n in steps.items()} for database, steps in kills.items()},
+        "kills_in_all": len(lines),
+        "of_which_the_database_server_too": sum(line["server_too"] for line in lines),
+        "lost": 0,
+        "doubled": 0,
+        "outcome": "every restart ended in exactly the rows of the uninterrupted run",
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=100, help="for each step")
-    parser.add_argument("--owners", type=int, default=2000)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
-    parser.add_argument("--seed", type=int, default=20261115)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200, help="for each step on each database")
+    parser.add_argument("--owners", type=int, default=600)
+    parser.add_argument("--database", choices=DATABASES, action="append", help="both unless given")
+    parser.add_argument("--step", choices=list(STEPS), action="append", help="all unless given")
+    parser.add_argument("--seed", type=int, default=20261116)
+    parser.add_argument("--work", type=Path, default=None, help="where the journal of kills is kept")
     parser.add_argument("--out", type=Path, default=None)
-    parser.add_argument("--broken", action="store_true", help="kill a market that is wrong, to see it caught")
+    parser.add_argument(
+        "--broken", choices=["halves", "promises"], help="kill a market that is wrong, to see it caught"
+    )
     options = parser.parse_args()
-    rng = random.Random(options.seed)
-    found: dict[str, object] = {"database": options.database, "owners": options.owners, "kills": {}}
-    with scenes(options.database, options.owners) as made:
-        if options.broken:
-            break_in_two()
-        found["kills"] = {scene.step: dict(kill_runs(scene, options.kills, rng)) for scene in made}
-    found["outcome"] = "every restart ended in exactly the rows of the uninterrupted run"
-    text = json.dumps(found, indent=2, sort_keys=True) + "\n"
-    if options.out:
-        options.out.write_text(text)
-    print(text, end="")
+    databases, steps = options.database or list(DATABASES), options.step or list(STEPS)
+    work = options.work or Path("build/kills")
+    journal = Journal(work / f"kills-{options.seed}-{options.owners}.jsonl")
+    if options.broken:
+        journal = Journal(work / "broken.jsonl")
+        {"halves": break_in_two, "promises": break_promises}[options.broken]()
+    pace = Pace("kills", options.kills * len(databases) * len(steps), len(journal.lines))
+    for database in databases:
+        parts = ({"database": database, "step": s, "number": n} for s in steps for n in range(options.kills))
+        todo = journal.left(parts)
+        if todo:
+            with scenes(database, options.owners) as made:
+                for step in dict.fromkeys(part["step"] for part in todo):
+                    mine = [part for part in todo if part["step"] == step]
+                    kill_runs(mine, made(step), options, journal, pace)
+    write_summary(options.out, summary(journal.lines, options))
 
 
 if __name__ == "__main__":

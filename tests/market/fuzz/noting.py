@@ -1,0 +1,111 @@
+"""What an answer teaches: the world is kept up with what the market has acknowledged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from market.fuzz.asking import Answer, Asked
+from market.fuzz.oracle import caller, cookie_of, fields_of, json_of
+from market.fuzz.rules import GOOD_AMOUNTS, Rule, canonical
+from market.fuzz.world import Person, World
+
+
+def note(asked: Asked, answer: Answer, rule: Rule, world: World) -> None:
+    """Take down what a request that was right and was taken has changed."""
+    params = rule.params(asked.plain_path) or {}
+    person = world.by_cookie(cookie_of(asked)) if rule.page else caller(asked, world)
+    if rule.method == "GET" or (person is None and rule.roles):
+        return
+    if rule.page:
+        _note_page(asked, answer, rule, params, person, world)
+    else:
+        _note_api(asked, answer, rule, params, person, world)
+
+
+def _note_api(
+    asked: Asked, answer: Answer, rule: Rule, params: dict[str, str], person: Person | None, world: World
+) -> None:
+    body: Any = json_of(asked) if rule.body else None
+    told: Any = json.loads(answer.body)
+    if rule.path == "/v1/tokens":
+        owner = world.by_id(world.codes.pop(body["code"]))
+        world.spent.append(body["code"])
+        if owner and "name" not in body:  # a token of another name stands beside the one that is known
+            owner.token = told["token"]
+        return
+    assert person is not None
+    if rule.keyed:
+        world.keys[person.name, rule.path, asked.headers["idempotency-key"].decode()] = canonical(body)
+    if rule.path.endswith("/bid") and rule.method == "DELETE":
+        del world.bids[params["round_id"], person.user_id]
+    elif rule.path.endswith("/bid"):
+        world.bids[params["round_id"], person.user_id] = body["bid_micros"]
+        world.placed[asked.path] = told["placed_at_ms"]
+    elif rule.path.endswith("/report"):
+        world.reports[params["round_id"], person.user_id] = body["code"]
+    elif rule.path in ("/v1/deposits", "/v1/payouts") or rule.path.endswith("/reversal"):
+        _moved(told["transaction_id"], _amount(told), world)
+    elif rule.path == "/v1/users" or rule.path.endswith("/code"):
+        _new_code(told["code"], told["user"]["user_id"], world, by=person)
+    elif rule.path == "/v1/invitations":
+        for one in told["items"]:
+            _new_code(one["code"], one["user"]["user_id"], world, by=person)
+    elif rule.path.endswith("erase"):
+        _ended(person.user_id, world)
+    elif rule.path.endswith(("/revoke", "/disable")):
+        _ended(params["user_id"], world)
+    elif rule.path.endswith("/nonce"):
+        world.rounds.pop("waiting", None)  # it goes on, and what it takes from here on is not known
+
+
+def _note_page(
+    asked: Asked, answer: Answer, rule: Rule, params: dict[str, str], person: Person | None, world: World
+) -> None:
+    assert person is not None
+    fields = fields_of(asked)
+    if rule.path.endswith(("/erase", "/end")):
+        _ended(person.user_id, world)
+    elif rule.path == "/leave":
+        person.cookie = "left"
+    elif "{change}" in rule.path and params.get("change") in ("revoke", "disable"):
+        _ended(params["user_id"], world)
+    elif rule.path.endswith("/code") or params.get("change") == "code":
+        _new_code("", params["user_id"], world, by=person)
+    elif rule.path == "/account/link":
+        _new_code("", person.user_id, world, by=person)
+    elif "{move}" in rule.path and answer.status == 303:
+        done = answer.headers[b"location"].decode().partition("done=")[2]
+        amount = GOOD_AMOUNTS.get(fields.get("amount", ""), 0)
+        signed = {"deposit": amount, "payout": -amount}.get(params["move"])
+        undone = world.moved.get(fields.get("undoes", ""), 0)
+        _moved(done, -undone if signed is None else signed, world)
+
+
+def _amount(told: Any) -> int:
+    """What came in from outside by a transaction."""
+    return -sum(line["amount_micros"] for line in told["postings"] if line["account"] == "world")
+
+
+def _moved(transaction_id: str, amount: int, world: World) -> None:
+    world.moved[transaction_id] = amount
+    if transaction_id not in world.transactions:
+        world.transactions.append(transaction_id)
+
+
+def _new_code(code: str, user_id: str, world: World, *, by: Person | None = None) -> None:
+    """A new code voids the one before it and, unless she made it herself, ends the sessions of its user."""
+    for old in [old for old, whose in world.codes.items() if whose == user_id]:
+        del world.codes[old]
+    if code:
+        world.codes[code] = user_id
+    found = world.by_id(user_id)
+    if found and found is not by:
+        found.cookie = "ended"
+
+
+def _ended(user_id: str, world: World) -> None:
+    _new_code("", user_id, world)
+    found = world.by_id(user_id)
+    if found:
+        found.ended = True
