@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 from pdqs.scale import Run
-from pdqs.scale.cluster import ClusterError, connected
+from pdqs.scale.cluster import connected
+from pdqs.scale.worker_retry import ClusterError
 
 from .markets import assert_same_answer, assert_same_round, in_memory, lottery_for, market, save
 
