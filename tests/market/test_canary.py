@@ -90,6 +90,7 @@ def _reported(town: Town, client: OwnerClient, tmp_path: Path, value: int) -> No
     """A round in which the first owner reports from her device."""
     found = town.open_round(
         query=QueryMessage(kind="median", text="What do you earn?", domain=DOMAIN),
+        question="value",
         attribute="income",
         epsilon_max=10.0,
         budget_micros=90_000_000,

@@ -9,7 +9,7 @@ import pytest
 
 from market.question_rounds import Played, start
 from market.town import Town, found_town
-from pdqs.market import reads, records, round_steps
+from pdqs.market import own_data, reads, records, round_steps
 from pdqs.privacy.draws import STAGE_WORD
 from pdqs.protocol.device_messages import Offer
 from pdqs.protocol.problems import ConflictError
@@ -82,6 +82,14 @@ def test_its_record_agrees_and_one_changed_question_or_stage_does_not(median: Pl
         owners = (*record.owners[:place], forged, *record.owners[place + 1 :])
         wrong = verify(replace(record, owners=owners).text())
         assert [each.name for each in wrong.findings if each.verdict == "does not agree"] == ["questions"]
+
+
+def test_an_owner_takes_away_what_she_was_asked_about_too(median: Played) -> None:
+    place = next(i for i, owner in enumerate(median.town.owners) if owner.user_id in median.sent)
+    owner = median.town.owners[place]
+    part = own_data.export(median.town.market, owner).taken_part[0]
+    assert (part.stage, part.side) == (median.offer(owner).stage, median.offer(owner).side)
+    assert part.side is not None
 
 
 def test_stages_open_one_after_the_other_each_with_its_own_time(town: Town) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, and_, or_, select, update
 from pdqs.market import access, ledger, letter_choices, reads, trail
 from pdqs.market.context import Market
 from pdqs.market.people import is_first_operator, member_by_id
-from pdqs.market.store.schema import bids, offers, reports, rounds, users
+from pdqs.market.store.schema import bids, offers, questions, reports, rounds, users
 from pdqs.market.views import plan_of
 from pdqs.model.money import exact_money
 from pdqs.protocol.market_messages import AnswerMessage, Member, User
@@ -76,15 +76,18 @@ def _refuse_unfinished(connection: Connection, actor: User) -> None:
 
 def _taken_part(connection: Connection, actor: User) -> list[TakenPart]:
     offered = and_(offers.c.round_id == bids.c.round_id, offers.c.owner_id == bids.c.owner_id)
+    asked = and_(questions.c.round_id == bids.c.round_id, questions.c.owner_id == bids.c.owner_id)
     reported = and_(reports.c.round_id == bids.c.round_id, reports.c.owner_id == bids.c.owner_id)
     listed = (
         select(
             bids,
             *(rounds.c.state, rounds.c.summary, rounds.c.terms_hash),
             *(offers.c.q_numerator, offers.c.payment_micros, reports.c.code, reports.c.received_at_ms),
-            *(offers.c.chance_numerator, offers.c.draw, offers.c.posted_micros),
+            *(offers.c.chance_numerator, offers.c.draw, offers.c.posted_micros, offers.c.stage, questions.c.side),
         )
-        .select_from(bids.join(rounds).outerjoin(offers, offered).outerjoin(reports, reported))
+        .select_from(
+            bids.join(rounds).outerjoin(offers, offered).outerjoin(reports, reported).outerjoin(questions, asked)
+        )
         .where(bids.c.owner_id == actor.user_id)
         .order_by(bids.c.placed_at_ms, bids.c.round_id)
     )
@@ -105,6 +108,8 @@ def _taken_part(connection: Connection, actor: User) -> list[TakenPart]:
                 chance_numerator=row.chance_numerator,
                 draw=row.draw,
                 posted_micros=row.posted_micros,
+                stage=row.stage,
+                side=row.side,
                 code=row.code,
                 received_at_ms=row.received_at_ms,
             )

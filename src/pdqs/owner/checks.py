@@ -128,8 +128,8 @@ def _short_time(told: Told) -> str | None:
 
 
 def _two_deadlines(told: Told) -> str | None:
-    closes, waits = closing_ms(told), _offer(told).side is None and told.promise.terms.asking.stages > 1
-    good = waits if closes is None else _offer(told).reports_close_at_ms == closes
+    waits = _offer(told).side is None and told.promise.terms.asking.stages > 1  # for a stage, whose end may come later
+    good = waits or _offer(told).reports_close_at_ms == closing_ms(told)
     return None if good else "the offer and the round name two deadlines"
 
 

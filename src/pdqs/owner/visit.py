@@ -64,11 +64,12 @@ class Visit:
 
     def review(self, round_id: str) -> Review:
         """Everything the market says about a round, checked; what the lot decided is kept, and what is asked."""
+        offer = self.client.offer(round_id)  # before the notice, which then tells of every stage that the offer knows
         notice, bid_there = self.client.notice(round_id), self.client.bid_if_any(round_id)
         self.device.catch_up(notice, bid_there)
         found = self.device.review(
             notice,
-            self.client.offer(round_id),
+            offer,
             bid_there=bid_there,
             report_there=self.client.report_if_any(round_id),
             counted=self.client.account().reports_made,

@@ -28,6 +28,9 @@ class TakenPart(Message):
     """Of a round that goes by lot: the chance of being asked, as a whole number of 2^-32."""
     draw: Annotated[int, Field(ge=0)] | None
     posted_micros: Micros | None
+    stage: Annotated[int, Field(ge=1)] | None = None
+    side: Annotated[int, Field(ge=0)] | None = None
+    """Of a round in stages: hers, and the code of the value that she was asked about."""
     code: Annotated[int, Field(ge=0)] | None
     """What the device sent: randomised before it was."""
     received_at_ms: Millis | None

@@ -35,6 +35,7 @@ PLAN = RoundPlan(
     attribute="income",
     budget_micros=100_000_000,
     epsilon_max=0.15,
+    question="value",
     bid_seconds=3600,
 )
 

@@ -55,8 +55,8 @@ const withoutClock = (offer) => JSON.stringify([offer.round_id, offer.terms_hash
   offer.lots && [offer.lots.seed, offer.lots.nonce, offer.lots.place, offer.lots.path], offer.stage, offer.side]);
 const epsilonOf = (t) => epsilonNanos(t.offer.q_numerator, t.promise.kappa);
 const twoDeadlines = (t) => {
-  const closes = closingMs(t);
-  const good = closes === null ? t.promise.asking.stages > 1 && waits(t.promise, t.offer) : t.offer.reports_close_at_ms === closes;
+  const later = t.promise.asking.stages > 1 && waits(t.promise, t.offer); // a stage, whose end may come later
+  const good = later || t.offer.reports_close_at_ms === closingMs(t);
   return wrong(good, "The offer and the round name two deadlines.");
 };
 

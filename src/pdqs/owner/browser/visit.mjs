@@ -88,7 +88,8 @@ export class Visit {
 
   /** Everything the market says about a round, checked; what the lot decided is kept, and what is asked. */
   async review(round) {
-    const [notice, offer] = [await this.notice(round), await this.offer(round)];
+    const offer = await this.offer(round); // before the notice, which then tells of every stage that the offer knows
+    const notice = await this.notice(round);
     const [bidThere, reportThere] = [await this.bidThere(round), await this.reportThere(round)];
     await this.device.catchUp(notice, bidThere);
     const { reports_made: counted } = await this.get("me", "/me");
