@@ -187,8 +187,10 @@ def _run(
     say(f"cleared: {found.offers:,} owners were drawn")
     for stage in range(1, opened.asked.stages + 1):
         if stage > 1:
-            found = consumer.next_stage(opened.round_id)  # all have reported, so nobody need wait
-            say(f"stage {stage}: {_ends(found, found.stages[-1])} is left open")
+            found = _in_stage(consumer, opened.round_id, stage)
+            if found.state == "settled":  # nobody was left to ask
+                break
+            say(f"stage {stage}: {_ends(found, found.stages[stage - 1])} is left open")
         report_all(pool, crowd, opened.round_id, say)
     say("settling")
     settled = _settled(consumer, opened.round_id)
@@ -208,6 +210,20 @@ def _cleared(consumer: MarketClient, opened: Round) -> Round:
         else:
             if found.state != "open":  # a large round is cleared by the market's clock, and asked for until it is
                 return found
+
+
+def _in_stage(consumer: MarketClient, round_id: str, stage: int) -> Round:
+    """Ask for the next stage, which the market's clock opens too, until it is there."""
+    while True:
+        found = consumer.round(round_id)
+        if len(found.stages) >= stage or found.state == "settled":
+            return found
+        try:
+            consumer.next_stage(round_id)
+        except ConflictError as fault:
+            if fault.type is not ProblemType.TOO_EARLY:
+                raise
+            time.sleep(0.1)
 
 
 def _settled(consumer: MarketClient, round_id: str) -> Round:
