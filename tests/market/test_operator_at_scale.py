@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from market.town import Town
-from pdqs.market import access, ledger, payouts, people, reads, round_steps, transfers
+from pdqs.market import access, ledger, own_data, payouts, people, reads, round_steps, transfers
 from pdqs.market.deeds import deeds_page
 from pdqs.market.invitation_files import Guest, guest_files, names_in
 from pdqs.market.invitations import register_many
@@ -131,6 +131,8 @@ def test_a_batch_is_paid_when_the_provider_says_so_and_once(either_town: Town) -
     done = payouts.confirm_batch(town.market, town.operator, batch.batch_id, text)
     assert (done.waiting, done.paid, done.paid_micros) == (0, 2, 6_500_000)
     assert [town.balance(owner) for owner in town.owners] == [0, 5_000, 9_000]
+    hers = own_data.export(town.market, town.owners[0]).payouts
+    assert [(one.amount_micros, one.state) for one in hers] == [(4_000_000, "paid")], "she takes away what is hers"
     assert payouts.confirm_batch(town.market, town.operator, batch.batch_id, text) == done, "read again: nothing"
     assert [town.balance(owner) for owner in town.owners] == [0, 5_000, 9_000]
     assert town.balanced()

@@ -51,9 +51,14 @@ def test_the_record_of_an_honest_round_agrees(town: Town, silent: int, changes: 
     assert len(told.owners) == 30
 
 
-def test_nobody_is_named_in_a_record(town: Town) -> None:
-    text = records.record(town.market, town.consumer, settled(town).round_id).text()
-    assert not [user for user in [town.consumer, *town.owners] if user.user_id in text or user.name in text]
+def test_no_owner_is_named_in_a_record_and_of_the_consumer_only_what_the_terms_say(town: Town) -> None:
+    found = records.record(town.market, town.consumer, settled(town).round_id)
+    text = found.text()
+    assert not [user for user in town.owners if user.user_id in text or user.name in text]
+    assert town.consumer.user_id not in text
+    assert json.loads(found.terms)["asked_by"] == town.consumer.name
+    elsewhere = dataclasses.replace(found, terms="").text()
+    assert town.consumer.name not in elsewhere.replace("nonce_by", "")
 
 
 def drop_a_bid(connection: Any, found: Round, who: User) -> None:

@@ -189,11 +189,11 @@ def test_clearing_waits_for_the_deadline(town: Town) -> None:
         round_steps.clear_round(town.market, town.operator, found.round_id)
 
 
-def test_a_bid_stands(town: Town) -> None:
+def test_a_bid_stands_unless_another_says_that_it_takes_its_place(town: Town) -> None:
     (owner,) = town.add_owners(1)
     found = town.open_round()
     town.bid(owner, found, 7)
-    with pytest.raises(ConflictError, match="stands"):
+    with pytest.raises(ConflictError, match="you have another bid in this round"):
         town.bid(owner, found, 8)
     assert reads.bid(town.market, owner, found.round_id).bid_micros == 7
 

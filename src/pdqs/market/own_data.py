@@ -7,11 +7,11 @@ from sqlalchemy import Connection, and_, or_, select, update
 from pdqs.market import access, ledger, letter_choices, reads, trail
 from pdqs.market.context import Market
 from pdqs.market.people import is_first_operator, member_by_id
-from pdqs.market.store.schema import bids, offers, questions, reports, rounds, users
+from pdqs.market.store.schema import bids, offers, payout_lines, questions, reports, rounds, users
 from pdqs.market.views import plan_of
 from pdqs.model.money import exact_money
 from pdqs.protocol.market_messages import AnswerMessage, Member, User
-from pdqs.protocol.own_data import Erasure, Export, OwnRound, TakenPart
+from pdqs.protocol.own_data import Erasure, Export, OwnPayout, OwnRound, TakenPart
 from pdqs.protocol.problems import ConflictError, ProblemType
 from pdqs.protocol.summaries import PlanSummary
 from pdqs.protocol.transport import paged
@@ -35,6 +35,7 @@ def export(market: Market, actor: User) -> Export:
             access=list(events),
             sign_ins=access.sign_ins(market, actor),
             letters=letter_choices.choices(market, actor),
+            payouts=_payouts(connection, actor),
             taken_part=_taken_part(connection, actor),
             rounds=_rounds(connection, actor),
         )
@@ -72,6 +73,14 @@ def _refuse_unfinished(connection: Connection, actor: User) -> None:
     found = connection.scalar(running)
     if found is not None:
         raise ConflictError(ProblemType.TOO_EARLY, f"you take part in round {found}, which has not ended")
+
+
+def _payouts(connection: Connection, actor: User) -> list[OwnPayout]:
+    own = select(payout_lines).where(payout_lines.c.user_id == actor.user_id).order_by(payout_lines.c.reference)
+    return [
+        OwnPayout(reference=row.reference, amount_micros=row.amount_micros, state=row.state)
+        for row in connection.execute(own)
+    ]
 
 
 def _taken_part(connection: Connection, actor: User) -> list[TakenPart]:

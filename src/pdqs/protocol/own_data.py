@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -46,6 +46,14 @@ class OwnRound(Message):
     answer: AnswerMessage | None
 
 
+class OwnPayout(Message):
+    """Money on its way to an owner, or gone to her, by a payment provider."""
+
+    reference: str
+    amount_micros: Micros
+    state: Literal["waiting", "paid", "failed"]
+
+
 class Export(Message):
     """Everything that the market holds on the caller. Secrets are held as hashes only, and are not in it."""
 
@@ -57,6 +65,7 @@ class Export(Message):
     access: list[AccessEvent]
     sign_ins: SignIns
     letters: LettersKept
+    payouts: list[OwnPayout]
     taken_part: list[TakenPart]
     rounds: list[OwnRound]
 
