@@ -219,7 +219,9 @@ def main() -> None:
                     print(json.dumps(row), file=out)
                 print(f"k {k}, eps {eps:g}: {time.monotonic() - start:.0f} s", flush=True)
     rows = [done[key] for key in sorted(done)]  # every cell on file
-    (arguments.out / "table.md").write_text("\n".join(["# Errors at one eps, beside other libraries", "", *lines(rows)]) + "\n")
+    (arguments.out / "table.md").write_text(
+        "\n".join(["# Errors at one eps, beside other libraries", "", *lines(rows)]) + "\n"
+    )
     command = ["benchmarks/peers_accuracy.py", *sys.argv[1:]]
     (arguments.out / "summary.json").write_text(json.dumps({"command": command, "rows": len(rows)}) + "\n")
 
