@@ -164,8 +164,6 @@ def test_an_empty_folder_may_be_filled_and_a_missing_parent_is_said(tmp_path: Pa
     assert Run().clear(rows, terms_for(300), tmp_path / "offers").owners == 300
     with pytest.raises(FileError, match="cannot be made: No such file"):
         Run().clear(rows, terms_for(300), tmp_path / "no" / "such" / "offers")
-    with pytest.raises(FileError, match="not to an object store"):
-        Run().clear(rows, terms_for(300), "s3://bucket/offers")
 
 
 CLEARS_INTO = """

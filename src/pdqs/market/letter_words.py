@@ -77,7 +77,7 @@ def signature(key: str, at_seconds: int, body: bytes) -> str:
     HMAC-SHA-256 with the webhook's key over the seconds since 1970, a point, and the body as it came.
 
     >>> signature("00", 1, b"{}")[:20]
-    't=1,v1=0e0c90d0c9ed5'
+    't=1,v1=9850829f9fde2'
     """
     signed = hmac.new(key.encode(), f"{at_seconds}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={at_seconds},v1={signed}"

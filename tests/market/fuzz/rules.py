@@ -89,6 +89,9 @@ _CONSUMER, _OPERATOR, _OWNER = ("consumer",), ("operator",), ("owner",)
 _BOTH = ("consumer", "operator")
 _OF_ROUND = "/v1/rounds/{round_id}"
 
+_LISTS = ("deeds", "invitations", "journal", "letters", "payouts")
+_OPERATORS_OWN = ("dead-letters", "deeds", "journal", "owed", "payout-batches", "people")
+
 API = (
     Rule("PUT", f"{_OF_ROUND}/bid", _OWNER, oracle.BID, _bid, weight=14),
     Rule("DELETE", f"{_OF_ROUND}/bid", _OWNER, rest=_withdrawal, weight=3),
@@ -115,6 +118,8 @@ API = (
     Rule("POST", "/v1/transfers/{transaction_id}/reversal", _OPERATOR, weight=2),
     Rule("GET", "/v1/payables", _OPERATOR, listed=True),
     Rule("GET", "/v1/payables.csv", _OPERATOR, weight=1),
+    *(Rule("GET", f"/v1/{name}", _OPERATOR, weight=0.5) for name in _OPERATORS_OWN),
+    Rule("GET", "/v1/me/letters", weight=0.5),
     Rule("GET", "/v1/trial-balance", _OPERATOR, weight=1),
     Rule("POST", "/v1/forecast", _BOTH, oracle.FORECAST, weight=0.15),
     Rule("POST", "/v1/rounds", _CONSUMER, oracle.plan_to_draft, keyed=True, weight=10),
@@ -180,6 +185,8 @@ PAGES = (
     _page("POST", "/operator/people/{user_id}/{change}", _OPERATOR, 0.4),
     _page("GET", "/operator/ledger", _OPERATOR),
     _page("POST", "/operator/ledger/{move}", _OPERATOR, 2.0),
+    *(_page("GET", f"/operator/{name}", _OPERATOR, 0.3) for name in _LISTS),
+    _page("GET", "/account/letters", EVERYBODY, 0.3),
     _page("GET", "/owner", _OWNER),
     _page("GET", "/owner/rounds/{round_id}", _OWNER, rest=_started),
     _page("GET", "/owner/rounds/{round_id}/stage", _OWNER, rest=_started),
