@@ -21,7 +21,7 @@ from pdqs.scale import Run, open_source
 from pdqs.scale.cluster import Dask, connected, merge_all
 from pdqs.scale.fingerprints import fingerprint
 from pdqs.scale.kernels import CountBids, DrawnRows, Names
-from pdqs.scale.worker_retry import ClusterError, Task
+from pdqs.scale.worker_retry import ClusterError, Task, refuse_failed, wait_out
 
 from . import test_questions as questions
 from .markets import assert_same_answer, assert_same_round, in_memory, lottery_for, market, save, terms_for
@@ -153,6 +153,36 @@ def test_a_worker_that_computes_other_figures_is_refused(rows: Path) -> None:
     assert counted(Task(kernel, fingerprint())(piece)) == piece.rows
     with pytest.raises(ClusterError, match="other figures"):
         Task(kernel, "of another machine")(piece)
+
+
+class Lost:
+    """A task done at the first waiting, whose worker dies before anybody looks, and that is done again at the third."""
+
+    def __init__(self, end: str) -> None:
+        self.status, self.waits, self.end = "pending", 0, end
+
+    def wait(self, future: Any) -> None:
+        assert future is self
+        self.waits += 1
+        self.status = "lost" if self.waits < 3 else self.end
+
+    def exception(self) -> None: ...
+
+    def result(self) -> None: ...
+
+    def release(self) -> None: ...
+
+
+@pytest.mark.parametrize("end", ["finished", "cancelled"])
+def test_a_result_lost_with_its_worker_is_waited_for_again(end: str) -> None:
+    task = Lost(end)
+    wait_out(task, task.wait)
+    assert (task.status, task.waits) == (end, 3)
+    if end == "finished":
+        refuse_failed(task, ClusterError)
+    else:
+        with pytest.raises(ClusterError, match="gave up a task: cancelled"):
+            refuse_failed(task, ClusterError)
 
 
 def test_a_store_that_fails_for_a_moment_is_tried_again(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from pdqs.scale.engines import cores
 from pdqs.scale.fingerprints import fingerprint
 from pdqs.scale.kernels import Kernel, Sum, merge
 from pdqs.scale.source import Piece
-from pdqs.scale.worker_retry import ClusterError, Future, Task, refuse_failed
+from pdqs.scale.worker_retry import ClusterError, Future, Task, refuse_failed, wait_out
 
 FAN_IN = 8
 """So many sums are merged by one task: a tree of depth 4 serves 4,096 pieces."""
@@ -91,7 +91,7 @@ class Dask:
 
     def _await(self, future: Future) -> Future:
         distributed = _distributed()
-        distributed.wait(future)
+        wait_out(future, distributed.wait)
         refuse_failed(future, distributed.KilledWorker)
         return future
 

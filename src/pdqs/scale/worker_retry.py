@@ -6,6 +6,7 @@ A task that dies with its worker is given to another by the scheduler. One that 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, final
 
@@ -58,6 +59,13 @@ class Task:
             except (FileError, OSError):  # a store or a disk may be back in a moment; bad data will not be good then
                 time.sleep(waited)
         return self.kernel(piece, 1)
+
+
+def wait_out(future: Future, wait: Callable[[Future], object]) -> None:
+    """Wait until a task is done for good: a result may be lost with its worker after it was told, and come once more."""
+    wait(future)
+    while future.status == "lost":
+        wait(future)
 
 
 def refuse_failed(future: Future, killed: type[Exception]) -> None:
