@@ -62,7 +62,7 @@ class Task:
 
 
 def wait_out(future: Future, wait: Callable[[Future], object]) -> None:
-    """Wait until a task is done for good: a result may be lost with its worker after it was told, and come once more."""
+    """Wait until a task is done for good: a result may be lost with its worker after it was told, and come again."""
     wait(future)
     while future.status == "lost":
         wait(future)
