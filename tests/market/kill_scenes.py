@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market.town import FakeClock, Town, found_town, new_database, postgres_server
-from pdqs.market import Market, reads, round_steps
+from pdqs.market import Market, offer_access, round_steps
 from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import bids
 from pdqs.market.store.schema import reports as reports_table
@@ -108,7 +108,7 @@ def _prepared(url: str, step: str, owners: int) -> tuple[Town, Round, list[User]
     sent = [
         {"round_id": found.round_id, "owner_id": owner.user_id, "code": i % 2, "received_at_ms": 1}
         for i, owner in enumerate(asked)
-        if reads.offer(town.market, owner, found.round_id).stage == 1
+        if offer_access.offer(town.market, owner, found.round_id).stage == 1
     ]
     with town.market.store.write() as connection:
         connection.execute(reports_table.insert(), sent)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from market.town import Town
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, reads, round_steps
 from pdqs.model.questions import Asking, Bucket, Level, Value
 from pdqs.privacy.asking import ask
 from pdqs.privacy.draws import BUCKET_WORD
@@ -33,7 +33,7 @@ class Played:
         return reads.round_by_id(self.town.market, self.town.consumer, self.found.round_id)
 
     def offer(self, owner: User) -> Offer:
-        return reads.offer(self.town.market, owner, self.found.round_id)
+        return offer_access.offer(self.town.market, owner, self.found.round_id)
 
     def asking(self, place: int) -> Asking:
         """What the device of one owner is asked, from the terms and the words that anyone can make again."""

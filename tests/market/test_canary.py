@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from market.town import Town, found_town
-from pdqs.market import Settings, access, reads, round_steps
+from pdqs.market import Settings, access, offer_access, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.observe import LOGGER
 from pdqs.market.http.serving import served
@@ -108,7 +108,7 @@ def _reported(town: Town, client: OwnerClient, tmp_path: Path, value: int) -> No
     visit.send(visit.draw(review, value, agreed=review.asks))
     town.clock.advance(60)
     round_steps.settle_round(town.market, town.consumer, found.round_id)
-    assert reads.report(town.market, town.owners[0], found.round_id).code == 7
+    assert offer_access.report(town.market, town.owners[0], found.round_id).code == 7
     assert '"reports_root"' in client.record(found.round_id)  # so that the record is among what was said
     device.ledger.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from market.town import Town
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, round_steps
 from pdqs.market.bidding import withdraw_bid
 from pdqs.protocol.device_messages import Bid, BidReceipt
 from pdqs.protocol.market_messages import Round, User
@@ -18,7 +18,7 @@ def put(town: Town, owner: User, found: Round, price: int, replaces: int | None 
 
 
 def kept(town: Town, owner: User, found: Round) -> int:
-    return reads.bid(town.market, owner, found.round_id).bid_micros
+    return offer_access.bid(town.market, owner, found.round_id).bid_micros
 
 
 def test_a_bid_changes_and_the_changed_one_is_cleared_and_shown_in_the_tree(either_town: Town) -> None:
@@ -26,7 +26,7 @@ def test_a_bid_changes_and_the_changed_one_is_cleared_and_shown_in_the_tree(eith
     ann, bea, _ = town.add_owners(3)
     found = town.open_round()
     town.bid_all(found)
-    first = reads.bid(town.market, ann, found.round_id)
+    first = offer_access.bid(town.market, ann, found.round_id)
     changed = put(town, ann, found, 700_000, replaces=first.placed_at_ms)
     assert (changed.bid_micros, kept(town, ann, found)) == (700_000, 700_000)
     assert changed.placed_at_ms > first.placed_at_ms, "a receipt's time names one bid, though the clock stood still"
@@ -36,10 +36,10 @@ def test_a_bid_changes_and_the_changed_one_is_cleared_and_shown_in_the_tree(eith
     assert cleared.bids == 2
     assert cleared.bids_root is not None
     assert cleared.bids_root.bids == 2
-    offer = reads.offer(town.market, ann, found.round_id)  # whose proof is made over the bids as they stand
+    offer = offer_access.offer(town.market, ann, found.round_id)  # whose proof is made over the bids as they stand
     assert offer.lots is not None
     with pytest.raises(NotFoundError):
-        reads.offer(town.market, bea, found.round_id)
+        offer_access.offer(town.market, bea, found.round_id)
 
 
 def test_a_change_that_is_sent_twice_changes_once(town: Town) -> None:
@@ -62,7 +62,7 @@ def test_a_request_that_comes_late_does_not_undo_what_came_after_it(town: Town) 
         assert refused.value.type is ProblemType.BID_STANDS
     with pytest.raises(ConflictError):
         withdraw_bid(town.market, ann, found.round_id, first.placed_at_ms)
-    assert reads.bid(town.market, ann, found.round_id) == third
+    assert offer_access.bid(town.market, ann, found.round_id) == third
 
 
 def test_nothing_changes_once_bids_are_closed(town: Town) -> None:

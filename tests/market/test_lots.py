@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from market.town import Town
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, reads, round_steps
 from pdqs.market.lots import NONCE_SECONDS
 from pdqs.market.store import migrate
 from pdqs.market.store.schema import offers as offer_rows
@@ -32,7 +32,7 @@ def document(town: Town, found: Round) -> dict[str, Any]:
 
 
 def told(town: Town, found: Round) -> list[Offer]:
-    return [reads.offer(town.market, owner, found.round_id) for owner in town.owners]
+    return [offer_access.offer(town.market, owner, found.round_id) for owner in town.owners]
 
 
 def closed(town: Town, **changes: Any) -> Round:
@@ -69,7 +69,7 @@ def test_every_owner_can_prove_that_her_bid_was_counted_and_nobody_can_prove_ano
     assert found.bids_root.bids == 13
     for owner, offer in zip(town.owners, told(town, found), strict=True):
         assert offer.lots is not None
-        bid = reads.bid(town.market, owner, found.round_id).bid_micros
+        bid = offer_access.bid(town.market, owner, found.round_id).bid_micros
         path = tuple(bytes.fromhex(beside) for beside in offer.lots.path)
         proof = InclusionProof(place=offer.lots.place, leaves=13, path=path)
         name, root = pseudonym_of(found.round_id, owner.user_id), bytes.fromhex(found.bids_root.root)
@@ -95,7 +95,7 @@ def test_the_posted_price_is_what_the_asked_are_paid_and_less_than_the_others_pr
         if offer.q_numerator:
             assert offer.posted_micros == offer.payment_micros
         else:
-            bid = reads.bid(town.market, owner, found.round_id).bid_micros
+            bid = offer_access.bid(town.market, owner, found.round_id).bid_micros
             assert offer.posted_micros < least_payment_micros(bid, most, 2)
 
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from market.town import Town
-from pdqs.market import access, own_data, people, reads, round_steps
+from pdqs.market import access, offer_access, own_data, people, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.market.store.schema import users
@@ -35,7 +35,7 @@ def test_an_export_holds_all_that_is_hers_and_nothing_of_anybody_else(either_tow
     assert (part.round_id, part.code, part.bid_micros) == (
         found.round_id,
         1,
-        reads.bid(town.market, owner, found.round_id).bid_micros,
+        offer_access.bid(town.market, owner, found.round_id).bid_micros,
     )
     assert part.payment_micros == kept.balance_micros == town.balance(owner)
     assert [line.kind for line in kept.postings] == ["settlement"]

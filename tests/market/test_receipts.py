@@ -6,7 +6,7 @@ import json
 
 from sqlalchemy import select
 
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, reads, round_steps
 from pdqs.market.store.schema import receipt_keys
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.receipts import is_signed
@@ -25,7 +25,7 @@ def test_every_receipt_is_signed_by_the_key_in_the_terms_and_told_the_same_again
     key = promised_key(town, opened.round_id)
     town.bid_all(opened)
     for owner in town.owners:
-        kept = reads.bid(town.market, owner, opened.round_id)
+        kept = offer_access.bid(town.market, owner, opened.round_id)
         assert is_signed(key, kept)
         again = Bid(terms_hash=kept.terms_hash, bid_micros=kept.bid_micros)
         assert round_steps.place_bid(town.market, owner, opened.round_id, again) == kept
@@ -35,7 +35,7 @@ def test_every_receipt_is_signed_by_the_key_in_the_terms_and_told_the_same_again
         report = Report(terms_hash=kept.terms_hash, code=1)
         receipt = round_steps.submit_report(town.market, owner, opened.round_id, report)
         assert is_signed(key, receipt)
-        assert receipt == reads.report(town.market, owner, opened.round_id)
+        assert receipt == offer_access.report(town.market, owner, opened.round_id)
         assert receipt == round_steps.submit_report(town.market, owner, opened.round_id, report)
 
 
@@ -48,7 +48,7 @@ def test_receipts_count_an_owners_reports_one_by_one(either_town: Town) -> None:
         owner = town.asked(found)[0]
         town.report(owner, found, 1)
         town.report(owner, found, 1)  # the same again is not counted again
-        counted.append(reads.report(town.market, owner, found.round_id).ordinal)
+        counted.append(offer_access.report(town.market, owner, found.round_id).ordinal)
         assert reads.me(town.market, owner).reports_made == counted[-1]
     assert counted == [1, 2, 3]
     assert reads.me(town.market, town.owners[-1]).reports_made == 0

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from market.town import Town
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, reads, round_steps
 from pdqs.market.retention import purge_due
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.protocol.market_messages import Round
@@ -57,7 +57,7 @@ def test_what_owners_sent_is_purged_when_the_days_of_the_terms_are_over(either_t
     assert reads.answer(town.market, town.consumer, found.round_id) == answer
     assert (town.balance(owner), town.balanced()) == (earned, True)
     with pytest.raises(NotFoundError):
-        reads.bid(town.market, owner, found.round_id)
+        offer_access.bid(town.market, owner, found.round_id)
     town.clock.advance(DAY)
     assert purge_due(town.market) == [], "once"
 

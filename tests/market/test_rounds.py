@@ -12,7 +12,7 @@ import pytest
 
 import pdqs
 from market.town import Town, plan
-from pdqs.market import forecasting, reads, round_steps
+from pdqs.market import forecasting, offer_access, reads, round_steps
 from pdqs.market.http.clock import keep_deadlines
 from pdqs.market.http.observe import Metrics
 from pdqs.market.round_terms import terms_of
@@ -70,8 +70,8 @@ def test_a_plan_that_cannot_hold_is_refused_when_drafted(town: Town, changes: di
 def test_offers_are_those_of_the_core_for_the_same_bids(either_town: Town) -> None:
     owners = either_town.add_owners(30)
     found = either_town.cleared_round()
-    offers = [reads.offer(either_town.market, owner, found.round_id) for owner in owners]
-    bids = [reads.bid(either_town.market, owner, found.round_id).bid_micros for owner in owners]
+    offers = [offer_access.offer(either_town.market, owner, found.round_id) for owner in owners]
+    bids = [offer_access.bid(either_town.market, owner, found.round_id).bid_micros for owner in owners]
     terms = pdqs.Terms(query=pdqs.Count(found.plan.query.text), budget=20.0)
     expected = pdqs.clear(np.array(bids) / 1e6, terms, draws=either_town.draws(found))
     assert [offer.draw for offer in offers] == expected.draw.tolist()
@@ -90,7 +90,7 @@ def test_settling_pays_those_who_reported_and_returns_the_rest(either_town: Town
         town.report(owner, found, 1)
     town.clock.advance(found.plan.report_seconds)
     settled = round_steps.settle_round(town.market, town.consumer, found.round_id)
-    offers = {owner.user_id: reads.offer(town.market, owner, found.round_id) for owner in asked}
+    offers = {owner.user_id: offer_access.offer(town.market, owner, found.round_id) for owner in asked}
     paid = sum(offers[owner.user_id].payment_micros for owner in asked[:-2])
     assert settled.paid_micros == paid
     assert town.balance(town.consumer) == 100_000_000 - paid
@@ -105,7 +105,7 @@ def test_the_answer_is_the_cores_for_the_same_reports(town: Town) -> None:
     owners = town.add_owners(40)
     found = town.cleared_round()
     terms = terms_of(found.plan)
-    bids = [reads.bid(town.market, owner, found.round_id).bid_micros / 1e6 for owner in owners]
+    bids = [offer_access.bid(town.market, owner, found.round_id).bid_micros / 1e6 for owner in owners]
     offers = pdqs.clear(bids, terms, draws=town.draws(found))
     asked = {owner.user_id for owner in town.asked(found)}
     codes = [i % 2 for i in range(len(owners))]
@@ -195,7 +195,7 @@ def test_a_bid_stands_unless_another_says_that_it_takes_its_place(town: Town) ->
     town.bid(owner, found, 7)
     with pytest.raises(ConflictError, match="you have another bid in this round"):
         town.bid(owner, found, 8)
-    assert reads.bid(town.market, owner, found.round_id).bid_micros == 7
+    assert offer_access.bid(town.market, owner, found.round_id).bid_micros == 7
 
 
 def test_a_bid_for_other_terms_or_outside_the_range_is_refused(town: Town) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import psycopg
 from sqlalchemy import select
 
-from pdqs.market import Market, Settings, access, reads, round_steps
+from pdqs.market import Market, Settings, access, offer_access, reads, round_steps
 from pdqs.market.ledger import account_of
 from pdqs.market.store import migrate
 from pdqs.market.store.database import open_store
@@ -98,7 +98,7 @@ class Town:
 
     def asked(self, found: Round) -> list[User]:
         """The owners who were asked for a report."""
-        return [o for o in self.owners if reads.offer(self.market, o, found.round_id).q_numerator > 0]
+        return [o for o in self.owners if offer_access.offer(self.market, o, found.round_id).q_numerator > 0]
 
     def draws(self, found: Round, word: int = LOTTERY_WORD) -> Words:
         """Everyone's draw, by the definition, from what the market tells once offers are made."""

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.owner.account import OVERALL, Charge, chained, entry_text
+from pdqs.owner.account import Charge, chained, entry_text
 from pdqs.owner.checks import CHECKS
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.lifetime_cap import OVERALL
 from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.owner.review import Device
 from pdqs.protocol.device_messages import RoundNotice

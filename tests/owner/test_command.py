@@ -13,7 +13,7 @@ import pytest
 from market.pages.site import Site, served
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, round_steps
 from pdqs.protocol.device_messages import Bid
 
 Run = Callable[..., str]
@@ -76,7 +76,7 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
     assert "for your eyes only" in told
     assert "is there already" in run("export", str(tmp_path / "known.json"), code=2)
     check_export(tmp_path, round_id, VALUE)
-    received = reads.report(site.market, ann, round_id)
+    received = offer_access.report(site.market, ann, round_id)
     sent = re.findall(r"Leaves this device: (.*)", first + again)
     assert len(set(sent)) == 1
     assert json.loads(sent[0])["code"] == received.code
@@ -119,7 +119,7 @@ def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run
     run("privacy", "--cap", "income=0.149")
     assert "pass your own lifetime cap" in run("report", round_id, code=2)
     with pytest.raises(Exception, match="no report"):
-        reads.report(site.market, ann, round_id)
+        offer_access.report(site.market, ann, round_id)
 
 
 def test_without_a_word_it_lists_its_words(run: Run) -> None:

@@ -27,12 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from pdqs.owner.price import NANOS_PER_EPSILON
-
-DEFAULT_CAP_NANOS = 4 * NANOS_PER_EPSILON
-DEFAULT_OVERALL_CAP_NANOS = 12 * NANOS_PER_EPSILON
-OVERALL = ""
-"""The name under which eps over all attributes is capped."""
+from pdqs.owner.lifetime_cap import DEFAULT_CAP_NANOS, DEFAULT_OVERALL_CAP_NANOS, OVERALL, Spending
 
 FIRST_HASH = "0" * 64
 
@@ -60,22 +55,6 @@ def plain_words(text: str) -> str:
     True
     """
     return re.sub(r"[\W_]+", "", text.lower())
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """Privacy spent on one attribute, or (``attribute`` empty) on all together, against its lifetime cap."""
-
-    attribute: str
-    spent_nanos: int
-    cap_nanos: int
-    reports: int
-
-    @property
-    def left_nanos(self) -> int:
-        """What may still be spent; never below 0, though a cap may be lowered under what is spent."""
-        return max(self.cap_nanos - self.spent_nanos, 0)
 
 
 @final

@@ -10,8 +10,9 @@ from html import escape
 from pathlib import Path
 
 from pdqs.model.money import exact_money
-from pdqs.owner.account import OVERALL, Account, Spending, StoredBid, StoredReport
+from pdqs.owner.account import Account, StoredBid, StoredReport
 from pdqs.owner.errors import DeviceError
+from pdqs.owner.lifetime_cap import OVERALL, Spending
 from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.tables.atomic import replacing
 

@@ -21,11 +21,9 @@ from typing import TypeVar, final
 from pdqs.model.errors import InvariantError
 from pdqs.owner.account import (
     FIRST_HASH,
-    OVERALL,
     Account,
     Charge,
     Fields,
-    Spending,
     StoredBid,
     StoredQuestion,
     StoredReport,
@@ -33,7 +31,7 @@ from pdqs.owner.account import (
     entry_text,
 )
 from pdqs.owner.errors import CapReached, LedgerError
-from pdqs.owner.price import NANOS_PER_EPSILON
+from pdqs.owner.lifetime_cap import OVERALL, beyond
 from pdqs.present.text import printable
 
 _SCHEMA = """
@@ -251,13 +249,3 @@ def _there(kept: Kept | None) -> Kept:
     if kept is None:
         raise InvariantError("an entry was stored and is not there")
     return kept
-
-
-def beyond(now: Spending, asked_nanos: int) -> str:
-    """Why a report would pass a cap."""
-    spent, asked, cap = (n / NANOS_PER_EPSILON for n in (now.spent_nanos, asked_nanos, now.cap_nanos))
-    what = f"attribute {now.attribute!r}" if now.attribute else "all attributes together"
-    return (
-        f"{what}: {spent:.4f} of your lifetime cap of {cap:.4f} epsilon is spent, and this report would add"
-        f" {asked:.4f}; nothing was drawn and nothing was sent"
-    )

@@ -17,11 +17,12 @@ from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.model.questions import Asking
-from pdqs.owner.account import OVERALL, Account, Charge, Fields, Spending, StoredBid, StoredReport
+from pdqs.owner.account import Account, Charge, Fields, StoredBid, StoredReport
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.dealing import asked_in_words, asking_of, question_of
 from pdqs.owner.errors import OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.lifetime_cap import OVERALL, Spending
 from pdqs.owner.lots import lots_of
 from pdqs.owner.price import epsilon_nanos, epsilon_of, in_words, least_payment_micros
 from pdqs.owner.told import Checks, Told, promise_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from market.town import Town, found_town, plan
-from pdqs.market import access, reads, round_steps
+from pdqs.market import access, offer_access, round_steps
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import NewUser, QueryMessage, Round, Transfer, User
 from pdqs.rounds.commitments import commitment_to
@@ -104,7 +104,9 @@ def settle_in(url: str) -> tuple[Town, World]:
 
 
 def _asked(town: Town, found: Round) -> list[User]:
-    return [owner for owner in town.owners[:6] if reads.offer(town.market, owner, found.round_id).q_numerator > 0]
+    return [
+        owner for owner in town.owners[:6] if offer_access.offer(town.market, owner, found.round_id).q_numerator > 0
+    ]
 
 
 def _rounds(town: Town) -> tuple[dict[str, Known], dict[tuple[str, str], int], dict[tuple[str, str], int]]:

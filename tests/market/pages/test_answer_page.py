@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, reads, round_steps
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.market_messages import QueryMessage, Round, RoundPlan, User
 
@@ -54,7 +54,7 @@ def answered(site: Site, browser: Browser) -> Visitor:
     site.clock.skip(3601)
     wait_for(site, consumer, opened.round_id, "reporting")
     for i, owner in enumerate(owners):
-        if reads.offer(site.market, owner, opened.round_id).q_numerator > 0:
+        if offer_access.offer(site.market, owner, opened.round_id).q_numerator > 0:
             report = Report(terms_hash=opened.terms_hash, code=i % 2)
             round_steps.submit_report(site.market, owner, opened.round_id, report)
     wait_for(site, consumer, opened.round_id, "settled")

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from market.town import plan
-from pdqs.market import Settings, reads, round_steps
+from pdqs.market import Settings, offer_access, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served as serving
 from pdqs.owner.client import OwnerClient
@@ -200,7 +200,7 @@ def test_people_sign_in_bid_from_their_page_and_see_a_round_go_on(site: Site, br
       return (await (await visiting()).bid(round, 300000)).bid_micros;
     }"""
     assert olga.page.evaluate(bid, opened.round_id) == 300_000
-    assert reads.bid(site.market, owner, opened.round_id).bid_micros == 300_000
+    assert offer_access.bid(site.market, owner, opened.round_id).bid_micros == 300_000
     clara.page.get_by_text("1 bid", exact=False).first.wait_for()  # her page follows the round by itself
     _, code = site.invite("operator", "Otto")
     otto = Visitor(browser, site, ignore_https_errors=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from owner.node import BROWSER
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, round_steps
 from pdqs.protocol.device_messages import Bid, DomainMessage
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan, User
 from pdqs.protocol.problems import NotFoundError
@@ -98,7 +98,7 @@ class Guest:
 
 def has_reported(site: Site, user: User, round_id: str) -> bool:
     try:
-        reads.report(site.market, user, round_id)
+        offer_access.report(site.market, user, round_id)
     except NotFoundError:
         return False
     return True
@@ -187,7 +187,7 @@ def test_a_report_lost_on_the_way_is_resent_as_the_same_bytes(site: Site, browse
     guest.page.get_by_text("Your report is in").wait_for()
     first, second = guest.puts()
     assert first == second
-    kept = reads.report(site.market, guest.user, guest.round_id)
+    kept = offer_access.report(site.market, guest.user, guest.round_id)
     assert json.loads(first)["code"] == kept.code
     guest.leave()
 
@@ -229,7 +229,7 @@ def test_every_way_of_answering_becomes_the_right_code(site: Site, browser: Brow
         answer(guest.page)
         guest.visitor.press("Randomise and send")
         guest.page.get_by_text("Your report is in").wait_for()
-        assert reads.report(site.market, guest.user, guest.round_id).code == code, way
+        assert offer_access.report(site.market, guest.user, guest.round_id).code == code, way
         guest.leave()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdqs.market import reads, round_steps
+from pdqs.market import offer_access, round_steps
 from pdqs.owner.bundle import PageServer, manifest_hash
 from pdqs.protocol.device_messages import Bid
 
@@ -46,7 +46,7 @@ def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer,
         page.get_by_label("is a fact that you were never asked about").check()
         page.get_by_role("button", name="Randomise and send").click()
         page.get_by_text("drawn, sent, accepted").wait_for()
-        assert reads.report(site.market, ann, round_id).ordinal == 1
+        assert offer_access.report(site.market, ann, round_id).ordinal == 1
         site.clock.skip(100_000)
         round_steps.advance_due(site.market)
         page.get_by_role("button", name="Do you smoke?").click()

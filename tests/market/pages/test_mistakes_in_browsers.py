@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdqs.market import access, people, reads, round_steps
+from pdqs.market import access, offer_access, people, round_steps
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 
 from .site import Site, Visitor
@@ -49,7 +49,7 @@ def test_two_tabs_with_two_prices_end_with_the_one_that_was_sent_last(
         page.get_by_label(PRICE).fill(price)
         page.get_by_role("button", name="Bid").click()
         page.locator(".big-figure").get_by_text(price).wait_for()
-    assert reads.bid(site.market, ann, round_id).bid_micros == 450_000
+    assert offer_access.bid(site.market, ann, round_id).bid_micros == 450_000
     first.context.close()
 
 
@@ -69,7 +69,7 @@ def test_offline_in_the_middle_says_so_keeps_the_price_and_goes_on_later(
     visitor.context.set_offline(False)
     visitor.page.get_by_role("button", name="Bid 0.25").dblclick()
     visitor.page.get_by_text("Your bid stands").wait_for()
-    assert reads.bid(site.market, bea, round_id).bid_micros == 250_000
+    assert offer_access.bid(site.market, bea, round_id).bid_micros == 250_000
     visitor.context.close()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdqs.market import access, reads, round_steps
+from pdqs.market import access, offer_access, reads, round_steps
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan, User
 from pdqs.protocol.problems import NotFoundError
 
@@ -39,7 +39,7 @@ def round_id(site: Site) -> str:
 
 def standing(site: Site, owner: User, round_id: str) -> int | None:
     try:
-        return reads.bid(site.market, owner, round_id).bid_micros
+        return offer_access.bid(site.market, owner, round_id).bid_micros
     except NotFoundError:
         return None
 

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from market.question_rounds import AGES, Played
 from market.town import Town
-from pdqs.market import reads, records, round_steps
+from pdqs.market import offer_access, reads, records, round_steps
 from pdqs.market.store.schema import questions
 from pdqs.privacy.entropy import SeededEntropy
 from pdqs.protocol.market_messages import QueryMessage, Role, RoundPlan, User
@@ -114,7 +114,7 @@ def answer_her_question(owner: Visitor, user: User, played: Played, name: str) -
 def turned_away(owner: Visitor, user: User, played: Played) -> str:
     """A second, different question, after a restart of her browser's page: what it says; then the first one again."""
     hers = (questions.c.round_id == played.found.round_id) & (questions.c.owner_id == user.user_id)
-    side = reads.offer(played.town.market, user, played.found.round_id).side
+    side = offer_access.offer(played.town.market, user, played.found.round_id).side
     assert side is not None
     said = ""
     for other in (side - 1 if side else side + 1, side):
@@ -136,7 +136,7 @@ def round_in_stages(site: Site, browser: Browser) -> dict[str, Any]:
     played, consumer = found["played"], found["consumer"]
     site.clock.skip(3601)
     wait_for_stage(played, 1, consumer)
-    turns = {name: reads.offer(site.market, found["users"][name], played.found.round_id) for name in VALUES}
+    turns = {name: offer_access.offer(site.market, found["users"][name], played.found.round_id) for name in VALUES}
     found["turns"] = {name: (offer.q_numerator > 0, offer.stage) for name, offer in turns.items()}
     found["Bea"].page.get_by_role("heading", name="You are asked, in stage").wait_for()
     found["Bea"].page.get_by_text("Checked by this browser").wait_for()
@@ -176,7 +176,7 @@ def test_before_her_stage_an_owner_reads_when_her_question_comes_and_what_is_set
 def test_each_owner_answers_one_yes_or_no_question_in_plain_words(round_in_stages: dict[str, Any]) -> None:
     played = round_in_stages["played"]
     for name, told in round_in_stages["answers"].items():
-        side = reads.offer(played.town.market, round_in_stages["users"][name], played.found.round_id).side
+        side = offer_access.offer(played.town.market, round_in_stages["users"][name], played.found.round_id).side
         assert told["words"] == f"Is your age at most {side}?"
         assert json.loads(told["sent"])["code"] in (0, 1)
         assert set(json.loads(told["sent"])) == {"terms_hash", "code"}

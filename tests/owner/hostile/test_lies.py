@@ -13,10 +13,10 @@ from pydantic import BaseModel
 
 from owner.node import BROWSER, run_node
 from pdqs.model.errors import PdqsError
-from pdqs.owner.account import OVERALL
 from pdqs.owner.checks import CHECKS, without
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.lifetime_cap import OVERALL
 from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 from pdqs.protocol import transport

@@ -164,7 +164,7 @@ def privacy(
     device: File = None,
 ) -> None:
     """Privacy spent per attribute and over all, against your lifetime caps, and everything that left this device."""
-    from pdqs.owner.account import OVERALL
+    from pdqs.owner.lifetime_cap import OVERALL
     from pdqs.owner.price import NANOS_PER_EPSILON
     from pdqs.present.text import table
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from pdqs.market import bidding, reads
+from pdqs.market import bidding, offer_access, reads
 from pdqs.market.http.credentials import Calling
 from pdqs.market.http.routes import PROBLEMS, After, Limit, RoundId
 from pdqs.market.paging import LIMIT
@@ -31,7 +31,7 @@ def get_notice(round_id: RoundId, caller: Calling) -> RoundNotice:
 @router.get("/rounds/{round_id}/bid", tags=["owners"])
 def get_bid(round_id: RoundId, caller: Calling) -> BidReceipt:
     """The caller's own bid (owner)."""
-    return reads.bid(caller.market, caller.user(), round_id)
+    return offer_access.bid(caller.market, caller.user(), round_id)
 
 
 @router.delete("/rounds/{round_id}/bid", tags=["owners"])
@@ -47,10 +47,10 @@ def delete_bid(
 @router.get("/rounds/{round_id}/offer", tags=["owners"])
 def get_offer(round_id: RoundId, caller: Calling) -> Offer:
     """The caller's own offer (owner)."""
-    return reads.offer(caller.market, caller.user(), round_id)
+    return offer_access.offer(caller.market, caller.user(), round_id)
 
 
 @router.get("/rounds/{round_id}/report", tags=["owners"])
 def get_report(round_id: RoundId, caller: Calling) -> ReportReceipt:
     """The caller's own report (owner)."""
-    return reads.report(caller.market, caller.user(), round_id)
+    return offer_access.report(caller.market, caller.user(), round_id)

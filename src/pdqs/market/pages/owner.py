@@ -9,7 +9,7 @@ from typing import final
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from pdqs.market import access, reads
+from pdqs.market import access, offer_access, reads
 from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
@@ -124,7 +124,7 @@ def privacy(request: Request, session: OwnerSession) -> Response:
 def _standing(market: Market, user: User, notice: RoundNotice | NoticeSummary) -> Standing:
     return Standing(
         notice=notice,
-        bid=if_any(lambda: reads.bid(market, user, notice.round_id)),
-        offer=if_any(lambda: reads.offer(market, user, notice.round_id, with_lots=False)),
-        report=if_any(lambda: reads.report(market, user, notice.round_id)),
+        bid=if_any(lambda: offer_access.bid(market, user, notice.round_id)),
+        offer=if_any(lambda: offer_access.offer(market, user, notice.round_id, with_lots=False)),
+        report=if_any(lambda: offer_access.report(market, user, notice.round_id)),
     )

@@ -1,4 +1,4 @@
-// The local randomiser in the browser: the definition at the top of pdqs/randomiser.py, word for word.
+// The local randomiser in the browser: the definition at the top of pdqs/privacy/randomiser.py, word for word.
 //
 // With q = N / 2^32 and words drawn uniformly from 0..2^32 - 1:
 //   1. the coin word c: the truth is told when c < N;
