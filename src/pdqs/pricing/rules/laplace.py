@@ -12,6 +12,7 @@ from pdqs.model.arrays import Floats
 from pdqs.model.names import RuleName
 from pdqs.model.priors import Prior, Uniform
 from pdqs.pricing.rules.base import Setting, vouched
+from pdqs.pricing.rules.shape import Placement, Shape, stretched, virtual_line
 from pdqs.privacy.loss import epsilon, q_of_epsilon
 
 EPSILON_STAR = math.sqrt(8.0)
@@ -44,10 +45,29 @@ class Laplace:
         if scale <= 0:
             return np.zeros_like(bids)
         prior = self.prior or Uniform(self.setting.low, self.setting.high)
-        cap = float(epsilon(np.array(self.setting.q_max), self.setting.domain_size))
-        chosen = _chosen_epsilon(prior.virtual_price(bids) / scale, cap)
+        return self._response(prior.virtual_price(bids) / scale)
+
+    def shape(self) -> Shape:
+        return Shape(self._response, 0.0, float(np.nextafter(_none_after(self._cap()), np.inf)))
+
+    def placement(self, scale: float) -> Placement | None:
+        line = virtual_line(self.prior, self.setting)
+        return None if line is None else stretched(*line, _none_after(self._cap()), scale, self.setting)
+
+    def _response(self, m: Floats) -> Floats:
+        """q at the virtual price m of a unit of precision."""
+        chosen = _chosen_epsilon(m, self._cap())
         q: Floats = np.minimum(q_of_epsilon(chosen, self.setting.domain_size), self.setting.q_max)
         return q
+
+    def _cap(self) -> float:
+        return float(epsilon(np.array(self.setting.q_max), self.setting.domain_size))
+
+
+def _none_after(cap: float) -> float:
+    """The m beyond which nothing is bought: the most that h(e)/e can be on (0, cap]."""
+    least = min(EPSILON_STAR, cap)
+    return least / (least * least + 8.0)
 
 
 def _chosen_epsilon(m: Floats, cap: float) -> Floats:
@@ -58,4 +78,4 @@ def _chosen_epsilon(m: Floats, cap: float) -> Floats:
         middle = 0.5 * (low + high)
         worth = 16.0 * middle / (middle * middle + 8.0) ** 2 >= m
         low, high = np.where(worth, middle, low), np.where(worth, high, middle)
-    return np.where(m <= least / (least * least + 8.0), low, 0.0)
+    return np.where(m <= _none_after(cap), low, 0.0)
