@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -25,13 +26,28 @@ def call(*words: str) -> int:
     return 0
 
 
-def test_a_quick_run_writes_results_figures_and_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def quicker() -> setups.Plan:
+    """Every experiment and mechanism of the quick plan, without the larger of its populations and with few queries."""
+    plan = setups.quick_plan()
+    small = (
+        dataclasses.replace(
+            each, populations=tuple(name for name in each.populations if name != "customers"), queries=4
+        )
+        for each in plan.experiments
+    )
+    return dataclasses.replace(plan, experiments=tuple(small))
+
+
+def test_a_quick_run_writes_results_figures_and_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("jax", reason="NPQM is trained by the extra 'neural'")
+    plan = quicker()
+    monkeypatch.setattr(setups, "quick_plan", lambda _: plan)
     assert call("--quick", "--out", str(tmp_path), "--processes", "2") == 0
     said = capsys.readouterr()
     assert f"report: {tmp_path / 'report.html'}" in said.out
     assert "100% done" in said.err
-    plan = setups.quick_plan()
     found = read(tmp_path / "results.parquet", plan)
     unanswered = {cell for cell in plan.cells() if cell not in found.samples}
     assert all(cell.mechanism.startswith("npqm") for cell in unanswered), "only NPQM may give no answer"
