@@ -14,7 +14,7 @@ from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.level import z_of
 from pdqs.estimate.readings import MovedEnds, Reading, joint_ends
 from pdqs.estimate.score import Scored
-from pdqs.estimate.simplex import on_simplex
+from pdqs.estimate.simplex import shown_shares
 from pdqs.model.arrays import Floats
 from pdqs.privacy.bucket_maps import collision
 from pdqs.rounds.terms import Terms
@@ -28,7 +28,7 @@ def read_buckets(evidence: Evidence, terms: Terms, level: float) -> Reading:
     own = found.scored
     reach = np.full(size, reach_of_buckets(evidence.least_q, collision(size, buckets), buckets))
     return Reading(
-        value=n * on_simplex(own.estimate),
+        value=n * shown_shares(own.estimate, float(np.mean(found.standard_error**2))),
         raw=n * own.estimate,
         interval=n * np.stack([own.low, own.high], axis=1),
         simultaneous=n * joint_ends(own.low, own.high, jointly),

@@ -8,6 +8,7 @@ from pdqs.estimate.drawn import simultaneous_level
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.functionals import Shares
 from pdqs.estimate.readings import MovedEnds, Reading, estimated_shares, joint_ends
+from pdqs.estimate.simplex import shown_shares
 from pdqs.rounds.terms import Terms
 
 
@@ -18,7 +19,7 @@ def read_histogram(evidence: Evidence, terms: Terms, level: float) -> Reading:
     jointly = estimated_shares(statistic, evidence, terms.estimator, simultaneous_level(level, terms.domain_size))
     raw = n * found.estimate
     return Reading(
-        value=np.clip(raw, 0.0, n),
+        value=n * shown_shares(found.estimate, float(np.mean(found.standard_error**2))),
         raw=raw,
         interval=n * np.stack([found.low, found.high], axis=1),
         simultaneous=n * joint_ends(found.low, found.high, jointly),
