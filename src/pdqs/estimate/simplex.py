@@ -15,9 +15,9 @@ def shown_shares(raw: Floats, variance: float) -> Floats:
 
     .. math:: 1/k + \lambda (x_i - 1/k), \quad \lambda = \max(0, 1 - (k - 3) v / \sum (x_i - 1/k)^2),
 
-    is better then. ``variance`` v is that of one raw share. Of the two, the one with the smaller of Stein's estimates of
-    its squared error, |shown - raw|^2 + 2 v div(shown) less what they share, is shown. Good to look at, and closer on
-    average, but pulled toward each other: no interval is built around it, no mean is taken from it, and where all are
+    is better then. ``variance`` v is that of one raw share. Of the two, the one with the smaller of Stein's estimates
+    of its squared error, |shown - raw|^2 + 2 v div(shown) less what they share, is shown. Good to look at, and closer
+    on average, but pulled toward each other: no interval is built around it, no mean is taken from it, and where all are
     alike it may leave the raw interval, as the truth does of one in twenty.
 
     >>> shown_shares(np.array([0.31, 0.27, 0.2, 0.13, 0.09]), 0.01).round(3).tolist()
@@ -31,7 +31,7 @@ def shown_shares(raw: Floats, variance: float) -> Floats:
     kept = max(0.0, 1.0 - (raw.size - 3) * variance / spread) if raw.size > 3 and spread > 0.0 else 1.0
     plain, drawn = on_simplex(raw), on_simplex(even + kept * apart)
     moved = float((apart**2)[drawn > 0].sum()) / spread if spread > 0.0 else 0.0
-    risk_plain = _risk(plain, raw, variance, np.count_nonzero(plain) - 1)
+    risk_plain = _risk(plain, raw, variance, float(np.count_nonzero(plain) - 1))
     risk_drawn = _risk(drawn, raw, variance, kept * (np.count_nonzero(drawn) - 1) + 2.0 * (1.0 - kept) * moved)
     return drawn if risk_drawn < risk_plain else plain
 
