@@ -17,8 +17,8 @@ def shown_shares(raw: Floats, variance: float) -> Floats:
 
     is better then. ``variance`` v is that of one raw share. Of the two, the one with the smaller of Stein's estimates
     of its squared error, |shown - raw|^2 + 2 v div(shown) less what they share, is shown. Good to look at, and closer
-    on average, but pulled toward each other: no interval is built around it, no mean is taken from it, and where all are
-    alike it may leave the raw interval, as the truth does of one in twenty.
+    on average, but pulled toward each other: no interval is built around it, no mean is taken from it, and where all
+    are alike it may leave the raw interval, as the truth does of one in twenty.
 
     >>> shown_shares(np.array([0.31, 0.27, 0.2, 0.13, 0.09]), 0.01).round(3).tolist()
     [0.245, 0.229, 0.2, 0.171, 0.155]
