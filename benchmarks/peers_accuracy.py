@@ -1,17 +1,19 @@
 """How accurate smaller questions are beside other libraries' local mechanisms, all owners at one eps.
 
-    python benchmarks/peers_accuracy.py --out docs/results/questions/peers --rounds 5 --seed 1
+    python benchmarks/peers_accuracy.py --out docs/results/questions/peers --rounds 10 --seed 1
 
 Histograms are compared as each library gives them: raw where it gives raw shares, and shown (none below 0, sum 1) where
-it gives those. Means and medians of a peer are read off its histogram, for none of them has a question of its own
-for them but OpenDP's noise on each value. A library that is not installed is left out and named. Every cell has its own
-generator, made from the seed and its name; peers draw from NumPy's global one or the system's and are not seeded.
+it gives those; the raw ones of others are projected on the simplex to be shown. Means and medians of a peer are read
+off its histogram, for none of them has a question of its own for them but OpenDP's noise on each value. A library that
+is not installed is left out and named. Every cell has its own generator, made from the seed and its name; peers draw
+from NumPy's global one or the system's and are not seeded.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import json
 import math
 import sys
@@ -36,9 +38,18 @@ Shares = np.ndarray
 Peer = Callable[[np.ndarray, int, float], Shares]
 
 
-def people(k: int, rng: np.random.Generator) -> np.ndarray:
+def smooth(k: int, rng: np.random.Generator) -> np.ndarray:
     """Codes of a smooth population, lopsided."""
     return np.rint(rng.beta(2.0, 3.5, OWNERS) * (k - 1)).astype(np.int64)
+
+
+def few(k: int, rng: np.random.Generator) -> np.ndarray:
+    """Codes of a population that mostly holds a few of the values, spread over all of them."""
+    chances = (1.0 + np.arange(k)) ** -1.5
+    return (7 * rng.choice(k, OWNERS, p=chances / chances.sum()) + k // 3) % k
+
+
+POPULATIONS = {"smooth": smooth, "few": few}
 
 
 def ours(query: Query, codes: np.ndarray, eps: float, rng: np.random.Generator, question: str) -> pdqs.Answer:
@@ -127,8 +138,15 @@ def read_off(shares: Shares) -> tuple[float, float]:
     return float(np.clip(shares @ np.arange(k), 0, k - 1)), float(np.argmax(below >= 0.5))
 
 
-def cell(k: int, eps: float, rounds: int, rng: np.random.Generator, absent: set[str]) -> dict[str, dict[str, float]]:
-    """Root mean squared errors of one k and eps: of a cell's share, and of mean and median in parts of the range."""
+def cell(
+    people: Callable[[int, np.random.Generator], np.ndarray],
+    k: int,
+    eps: float,
+    rounds: int,
+    rng: np.random.Generator,
+    absent: set[str],
+) -> dict[str, dict[str, float]]:
+    """Root mean squared errors: of a cell's share, and of mean and median in parts of the range."""
     errors: dict[str, dict[str, list[float]]] = {}
     domain = pdqs.Domain.grid(0, k - 1, 1)
 
@@ -150,7 +168,7 @@ def cell(k: int, eps: float, rounds: int, rng: np.random.Generator, absent: set[
                 continue  # so little information that no answer is given
             shares = np.asarray(answered.raw) / OWNERS
             note(name, "raw", float(np.mean((shares - truth) ** 2)))
-            note(name, "shown", float(np.mean((on_simplex(shares) - truth) ** 2)))
+            note(name, "shown", float(np.mean((np.asarray(answered.value) / OWNERS - truth) ** 2)))
             found = [ours(query, codes, eps, rng, question).value for query in (pdqs.Mean(domain), pdqs.Median(domain))]
             of_points(name, (found[0], found[1]))
         for name, peer in {**RAW, **SHOWN}.items():
@@ -175,7 +193,10 @@ def cell(k: int, eps: float, rounds: int, rng: np.random.Generator, absent: set[
 
 def lines(rows: list[dict]) -> list[str]:
     """A row for each mechanism, under its k and eps; beside each figure its ratio to ours."""
-    out = ["| k | eps | mechanism | cell, raw | cell, shown | mean | median |", "|---|---|---|---|---|---|---|"]
+    out = [
+        "| population | k | eps | mechanism | cell, raw | cell, shown | mean | median |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         own = row["errors"]["pdqs"]
         for name, errors in row["errors"].items():
@@ -185,7 +206,7 @@ def lines(rows: list[dict]) -> list[str]:
                 else "-"
                 for figure in ("raw", "shown", "mean", "median")
             ]
-            out.append(f"| {row['k']} | {row['eps']:g} | {name} | " + " | ".join(told) + " |")
+            out.append(f"| {row['population']} | {row['k']} | {row['eps']:g} | {name} | " + " | ".join(told) + " |")
     return out
 
 
@@ -193,7 +214,7 @@ def main() -> None:
     """Read the command line, measure what is not yet on file, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 48, 100, 1000])
     parser.add_argument("--caps", type=float, nargs="+", default=[0.5, 1.0, 2.0, 4.0])
@@ -202,22 +223,22 @@ def main() -> None:
     path = arguments.out / "cells.jsonl"
     held = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     done = {
-        (row["k"], row["eps"]): row
+        (row["population"], row["k"], row["eps"]): row
         for row in held
         if (row["rounds"], row["seed"]) == (arguments.rounds, arguments.seed)
     }
     absent: set[str] = set()
-    for k in arguments.sizes:
-        for eps in arguments.caps:
-            if (k, eps) not in done:
-                start = time.monotonic()
-                rng = np.random.default_rng([arguments.seed, zlib.crc32(f"{k}/{eps}".encode())])
-                found = cell(k, eps, arguments.rounds, rng, absent)
-                row = {"k": k, "eps": eps, "rounds": arguments.rounds, "seed": arguments.seed, "errors": found}
-                done[k, eps] = row
-                with path.open("a") as out:
-                    print(json.dumps(row), file=out)
-                print(f"k {k}, eps {eps:g}: {time.monotonic() - start:.0f} s", flush=True)
+    for k, eps, kind in itertools.product(arguments.sizes, arguments.caps, POPULATIONS):
+        if (kind, k, eps) in done:
+            continue
+        start = time.monotonic()
+        rng = np.random.default_rng([arguments.seed, zlib.crc32(f"{kind}/{k}/{eps}".encode())])
+        found = cell(POPULATIONS[kind], k, eps, arguments.rounds, rng, absent)
+        asked = {"population": kind, "k": k, "eps": eps, "rounds": arguments.rounds, "seed": arguments.seed}
+        done[kind, k, eps] = {**asked, "errors": found}
+        with path.open("a") as out:
+            print(json.dumps(done[kind, k, eps]), file=out)
+        print(f"{kind}, k {k}, eps {eps:g}: {time.monotonic() - start:.0f} s", flush=True)
     rows = [done[key] for key in sorted(done)]  # every cell on file
     (arguments.out / "table.md").write_text(
         "\n".join(["# Errors at one eps, beside other libraries", "", *lines(rows)]) + "\n"
