@@ -155,6 +155,35 @@ def test_a_worker_that_computes_other_figures_is_refused(rows: Path) -> None:
         Task(kernel, "of another machine")(piece)
 
 
+class Deserted:
+    """The client of a cluster whose workers are gone, for good or for one look; ``submit`` gives what never comes."""
+
+    def __init__(self, looks: list[dict[str, int]]) -> None:
+        self.looks = looks
+
+    def submit(self, *_: Any, **__: Any) -> Lost:
+        return Lost("finished")
+
+    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+        assert n_workers == 1
+        return {"workers": self.looks.pop(0)}
+
+
+@pytest.mark.parametrize("looks", [[{}, {}], [{}, {"a worker": 1}, {}, {}]], ids=["gone", "back for a while"])
+def test_a_cluster_whose_workers_are_gone_is_given_up_in_words(
+    rows: Path, monkeypatch: pytest.MonkeyPatch, looks: list[dict[str, int]]
+) -> None:
+    def never(future: Lost, timeout: float) -> None:
+        raise TimeoutError(f"{future.status} after {timeout}")
+
+    monkeypatch.setattr("distributed.wait", never)
+    kernel = CountBids(rows=DrawnRows(terms=terms_for(4_000), names=Names(), key=1))
+    pieces = open_source(rows, needs=["bid"]).pieces
+    with pytest.raises(ClusterError, match="no worker of the cluster is left"):
+        Dask(Deserted(looks)).reduce(kernel, pieces, lambda piece: None)  # noqa: ARG005
+    assert looks == []
+
+
 class Lost:
     """A task done at the first waiting, whose worker dies before anybody looks, and that is done again at the third."""
 

@@ -57,6 +57,8 @@ class Dask:
     """A cluster by its client. Tasks get the pieces; sums are merged where they are."""
 
     client: Any
+    patience_seconds: float = 60.0
+    """How long nothing may come from a cluster without workers before the work is given up."""
 
     def reduce(self, kernel: Kernel[Sum], pieces: Sequence[Piece], tell: Callable[[Piece], None]) -> Sum:
         assert pieces, "a source without rows has been refused"
@@ -91,9 +93,24 @@ class Dask:
 
     def _await(self, future: Future) -> Future:
         distributed = _distributed()
-        wait_out(future, distributed.wait)
+        wait_out(future, self._wait)
         refuse_failed(future, distributed.KilledWorker)
         return future
+
+    def _wait(self, future: Future) -> None:
+        """Wait for a result, as long as it takes; but not for workers that are gone and stay away."""
+        distributed = _distributed()
+        empty = False
+        while True:
+            try:
+                distributed.wait(future, timeout=self.patience_seconds / 2)
+            except TimeoutError:
+                now_empty = not self.client.scheduler_info(n_workers=1)["workers"]
+                if empty and now_empty:
+                    raise ClusterError("no worker of the cluster is left: start some, and the command again") from None
+                empty = now_empty
+            else:
+                return
 
 
 def _distributed() -> ModuleType:
