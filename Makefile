@@ -106,7 +106,7 @@ kills: $(VENV)/.all ## kill -9 of bids, clearing, stages, reports, settling and 
 	$(BIN)/python tests/market/killing.py --kills 100 --owners 300 --work build/kills --out docs/results/attacks/kills.json
 
 races: $(VENV)/.all ## ten thousand bids and reports sent around their deadlines, on both databases
-	$(BIN)/python tests/market/racing.py --races 10000 --work build/races --out docs/results/attacks/races.json
+	$(BIN)/python tests/market/racing.py --races 10000 --seconds 3 --work build/races --out docs/results/attacks/races.json
 
 fuzz: $(VENV)/.all ## five million requests to every route, as everyone, on both databases (hours)
 	$(BIN)/python tests/market/fuzz/running.py --requests 5000000 --batch 2500 --workers 2 --work build/fuzz --out docs/results/attacks/fuzz.json

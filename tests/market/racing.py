@@ -5,7 +5,8 @@
 A race is one request against one deadline. In every round a crowd of threads bids at moments drawn around the close of
 bids while another server keeps the deadline, and those who are asked report in the same way around the close of
 reports. Both servers have connections of their own to the one database. Requests are meant for moments from .9 s
-before a deadline to .3 s after it, so that they come on either side of it.
+before a deadline to .3 s after it, so that they come on either side of it. Bids and reports are taken for ``--seconds``:
+a second is enough on a machine that has nothing else to do; where it has, clearing itself may take that long.
 
 *Late*: the market took a request that was sent when its clock had reached the deadline, or says itself that it came
 then. *Lost*: the market acknowledged a bid and there is no offer for it, or a report and there is no payment; or it
@@ -119,9 +120,9 @@ def _laid(url: str) -> Iterator[Track]:
         market.store.close()
 
 
-def one_round(track: Track, number: int, rng: random.Random) -> Line:
+def one_round(track: Track, number: int, rng: random.Random, seconds: int = 1) -> Line:
     """A round whose bids and reports are sent around the deadlines; what came of it, if none was late or lost."""
-    town, seconds = track.town, 1
+    town = track.town
     found = town.open_round(f"race-number-{number:09d}", bid_seconds=seconds, report_seconds=seconds)
     spread = rng.choice((100.0, 400.0, 900.0))
     bidding_heard = track.crowd(town.owners, int(found.bids_close_at_ms or 0), _bids(track, found), rng, spread)
@@ -213,6 +214,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--races", type=int, default=10_000, help="in all, half of them on each database")
     parser.add_argument("--database", choices=["sqlite", "postgresql"], action="append", help="both unless given")
+    parser.add_argument("--seconds", type=int, default=1, help="for which bids, and then reports, are taken")
     parser.add_argument("--seed", type=int, default=20261116)
     parser.add_argument("--work", type=Path, default=Path("build/races"), help="where the journal of rounds is kept")
     parser.add_argument("--out", type=Path, default=None)
@@ -241,7 +243,7 @@ def _run(database: str, options: argparse.Namespace, journal: Journal, pace: Pac
     with track(database) as laid:
         while done < races:
             rng = random.Random(f"{options.seed} {database} {number}")
-            found = {"database": database, "number": number, **one_round(laid, number, rng)}
+            found = {"database": database, "number": number, **one_round(laid, number, rng, options.seconds)}
             journal.add(found)
             done, number = done + races_in(found), number + 1
             pace.step(races_in(found))
@@ -252,7 +254,7 @@ def summary(lines: list[Line], options: argparse.Namespace) -> Line:
     names = ("bids_taken", "bids_refused", "reports_taken", "reports_refused")
     by = {d: {n: sum(one.get(n, 0) for one in lines if one["database"] == d) for n in names} for d in _databases(lines)}
     return {
-        "command": f"tests/market/racing.py --races {options.races} --seed {options.seed}",
+        "command": f"tests/market/racing.py --races {options.races} --seconds {options.seconds} --seed {options.seed}",
         "races": by,
         "races_in_all": sum(map(races_in, lines)),
         "rounds": len(lines),
