@@ -109,7 +109,7 @@ races: $(VENV)/.all ## ten thousand bids and reports sent around their deadlines
 	$(BIN)/python tests/market/racing.py --races 10000 --seconds 3 --work build/races --out docs/results/attacks/races.json
 
 fuzz: $(VENV)/.all ## five million requests to every route, as everyone, on both databases (hours)
-	$(BIN)/python tests/market/fuzz/running.py --requests 5000000 --batch 2500 --workers 2 --work build/fuzz --out docs/results/attacks/fuzz.json
+	$(BIN)/python tests/market/fuzz/running.py --requests 5000000 --batch 5000 --workers 2 --work build/fuzz --out docs/results/attacks/fuzz.json
 
 # The pictures of pages are what the browser tests keep under artifacts/; without a browser the others are drawn alone.
 figures: $(VENV)/.all browser ## every picture of the documentation, into docs/images

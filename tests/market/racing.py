@@ -5,8 +5,8 @@
 A race is one request against one deadline. In every round a crowd of threads bids at moments drawn around the close of
 bids while another server keeps the deadline, and those who are asked report in the same way around the close of
 reports. Both servers have connections of their own to the one database. Requests are meant for moments from .9 s
-before a deadline to .3 s after it, so that they come on either side of it. Bids and reports are taken for ``--seconds``:
-a second is enough on a machine that has nothing else to do; where it has, clearing itself may take that long.
+before a deadline to .3 s after it, so that they come on either side of it. ``--seconds`` is for how long bids, and then
+reports, are taken: a second is enough on a machine that has nothing else to do; else clearing itself takes that long.
 
 *Late*: the market took a request that was sent when its clock had reached the deadline, or says itself that it came
 then. *Lost*: the market acknowledged a bid and there is no offer for it, or a report and there is no payment; or it

@@ -15,7 +15,8 @@ import pytest
 from market.campaign import Journal, Pace
 from market.fuzz import oracle, running
 from market.fuzz.asking import Asked
-from market.fuzz.rules import RULES, add_unknown, fault_in
+from market.fuzz.rules import RULES, add_unknown, fault_in, rule_for
+from market.fuzz.weakened import WAYS
 from pdqs.market.http.app import create_app
 
 HERE = Path(__file__).parent
@@ -39,13 +40,19 @@ def test_no_request_faults_and_nothing_wrong_is_taken(set_up: running.Stage) -> 
     assert found["counts"]["right taken"] > 50
 
 
-@pytest.mark.parametrize("way", ["any-role"])
-def test_a_market_that_forgot_a_check_is_caught(way: str, tmp_path: Path) -> None:
-    options = ["--requests", "500", "--batch", "500", "--workers", "1", "--database", "sqlite", "--weakened", way]
-    command = [sys.executable, str(HERE / "fuzz" / "running.py"), *options, "--work", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["wrong"]
+@pytest.fixture(scope="module")
+def small() -> Iterator[running.Stage]:
+    with running.stage("sqlite") as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", list(WAYS))
+def test_a_market_that_is_wrong_is_caught(name: str, small: running.Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anyio.to_thread, "run_sync", running._at_once)
+    way = WAYS[name]
+    way.weaken(monkeypatch.setattr)
+    found = running.run_batch(small, 120, "a test", way.only)
+    assert any(way.caught in wrong for wrong in found["wrong"]), found["wrong"]
 
 
 def test_the_campaign_asks_every_route_and_judges_nearly_all(tmp_path: Path) -> None:
@@ -59,23 +66,26 @@ def test_the_campaign_asks_every_route_and_judges_nearly_all(tmp_path: Path) -> 
     assert routes <= {(rule.method, rule.path) for rule in RULES}
 
 
-def test_the_oracle_reads_a_request_as_it_lies(set_up: running.Stage) -> None:
-    world = set_up.world
+def test_the_oracle_reads_a_request_as_it_lies(small: running.Stage) -> None:
+    world = small.world
     owner, found = world.people["owner 7"], world.rounds["open"]
     path = f"/v1/rounds/{found.round_id}/bid"
     token = {"authorization": f"bEaReR {owner.token}".encode(), "content-type": b"application/json"}
 
     def said(**changes: object) -> str:
         body = {"terms_hash": found.terms_hash, "bid_micros": 5, **changes}
-        return fault_in(Asked("PUT", path, (), token, json.dumps(body).encode()), world)
+        return judged(Asked("PUT", path, (), token, json.dumps(body).encode()))
+
+    def judged(asked: Asked) -> str:
+        return fault_in(asked, world, rule_for(asked))
 
     assert said() == ""
     assert said(bid_micros=found.high) == ""
     assert said(bid_micros=found.high + 1) == "a bid out of range"
     assert said(bid_micros=5.0) == said(bid_micros=True) == said(more=1) == "a body of another shape"
     assert said(terms_hash="0" * 64) == "a bid for other terms"
-    assert fault_in(Asked("PUT", path, (), {}, b"{}"), world) == "nobody known"
-    assert fault_in(Asked("GET", "/v1/users", (), token), world) == "asked by owner"
+    assert judged(Asked("PUT", path, (), {}, b"{}")) == "nobody known"
+    assert judged(Asked("GET", "/v1/users", (), token)) == "asked by owner"
 
 
 def test_the_oracle_takes_the_plans_of_the_documentation() -> None:

@@ -206,6 +206,13 @@ def test_a_consumers_list_holds_none_of_anothers_rounds(scene: Scene) -> None:
     assert not {one["round_id"] for one in listed} & set(scene.ids.values())
 
 
+@pytest.mark.parametrize("typed", ["", "?text=Mine", "?x="])
+def test_the_form_of_a_draft_is_its_consumers_alone_whatever_the_address_says(scene: Scene, typed: str) -> None:
+    market, path = scene.town.market, f"/consumer/rounds/{scene.ids['draft']}/edit{typed}"
+    session = access.start_session(market, access.user_of_token(market, scene.tokens["other consumer"]))
+    assert scene.client.get(path, headers={"Cookie": f"{access.COOKIE}={session.cookie}"}).status_code == 404
+
+
 def test_a_session_needs_its_csrf_token_to_change_anything_and_none_to_look(scene: Scene) -> None:
     session = access.start_session(scene.town.market, scene.town.consumer)
     cookies = {"Cookie": f"{access.COOKIE}={session.cookie}"}

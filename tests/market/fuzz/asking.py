@@ -71,5 +71,8 @@ async def ask(app: Any, asked: Asked) -> Answer:
         "scheme": "http",
         "root_path": "",
     }
-    await app(scope, receive, send)
+    try:
+        await app(scope, receive, send)
+    except Exception as fault:  # a server logs it and, where nothing was said yet, answers 500
+        told = {"status": 500, "headers": {}, **told, "body": told["body"] + repr(fault).encode()}
     return Answer(told["status"], told["headers"], told["body"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import re
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from market.fuzz import rules
@@ -139,14 +141,19 @@ HASHES = ("0" * 64, "f" * 64, "", "0" * 63, "A" * 64)
 class Maker:
     """Makes requests against what is known of a market; from one seed the same, as long as they are answered alike."""
 
-    def __init__(self, world: World, rng: random.Random) -> None:
+    def __init__(self, world: World, rng: random.Random, only: str = "") -> None:
+        """``only``: a pattern of the routes to be asked; all unless given."""
         self._world, self._rng = world, rng
-        self._weights = [rule.weight for rule in RULES]
+        self._rules = [rule for rule in RULES if re.search(only, f"{rule.method} {rule.path}")]
+        self._heaped = list(accumulate(rule.weight for rule in self._rules))
+        self._spares = [one for name, one in world.people.items() if name.startswith("spare")]
+        self._bidders = {owner for _, owner in world.bids}
+        self._named = [one for name, one in world.people.items() if not name.startswith("spare")]
 
     def make(self) -> Asked:
         """One request."""
         rng = self._rng
-        rule = rng.choices(RULES, self._weights)[0]
+        rule = rng.choices(self._rules, cum_weights=self._heaped)[0]
         person = self._person(rule)
         asked = self._good(rule, person)
         for _ in range(rng.choices((0, 1, 2, 3), (45, 40, 10, 5))[0]):
@@ -155,14 +162,15 @@ class Maker:
 
     def _person(self, rule: Rule) -> Person | None:
         """Mostly someone who may ask; sometimes anyone; spare people where the request would end the caller."""
-        rng, people = self._rng, self._world.people
+        rng, named = self._rng, self._named
         if any(word in rule.path for word in ("erase", "/end", "leave", "/link")):
-            spare = [one for name, one in people.items() if name.startswith("spare") and not one.ended]
+            spare = [one for one in self._spares if not one.ended]
             return rng.choice(spare) if spare else None
-        named = [one for name, one in people.items() if not name.startswith("spare")]
         if rng.random() < 0.05:
             return None
         fitting = [one for one in named if one.role in rule.roles]
+        if rule.path.endswith("/report") and rng.random() < 0.6:
+            fitting = [one for one in fitting if one.user_id in self._bidders]
         if not rule.judged:
             return rng.choice(fitting)
         return rng.choice(fitting if fitting and rng.random() < 0.8 else named)
@@ -180,7 +188,7 @@ class Maker:
             body = json.dumps(self._body(rule, path)).encode()
             headers["content-type"] = b"application/json"
         if rule.keyed:
-            headers["idempotency-key"] = f"key-{self._rng.randrange(10**6)}".encode() + b"-abc"
+            headers["idempotency-key"] = f"key-{self._rng.randrange(300)}".encode() + b"-abc"
         query = (("limit", str(self._rng.randint(1, 200))),) if rule.listed and self._rng.random() < 0.5 else ()
         return Asked(rule.method, path, query, headers, body)
 
@@ -193,7 +201,6 @@ class Maker:
 
     def _places(self, rule: Rule) -> dict[str, str]:
         rng, world = self._rng, self._world
-        spares = [one.user_id for name, one in world.people.items() if name.startswith("spare")]
         fitting = {"bid": ("open", "ages"), "report": ("reporting", "drinks"), "nonce": ("waiting",)}
         wanted = fitting.get(rule.path.rpartition("/")[2], ()) if rule.body and rng.random() < 0.7 else ()
         kept = ("open", "clear", "settle", "cancel")  # these would change what is known of the rounds set up
@@ -205,7 +212,7 @@ class Maker:
             names = ["settled", "cancelled"]
         return {
             "round_id": world.rounds[rng.choice(wanted or names)].round_id,
-            "user_id": rng.choice(spares),
+            "user_id": rng.choice(self._spares).user_id,
             "transaction_id": rng.choice([*world.transactions[-20:], "deposit:t_0"]),
             "step": step,
             "change": rng.choice(sorted(rules.NAMES["change"])),
@@ -218,13 +225,7 @@ class Maker:
     def _body(self, rule: Rule, path: str) -> Any:
         rng, world = self._rng, self._world
         if rule.path.endswith(("/bid", "/report")):
-            found = next((one for one in world.rounds.values() if one.round_id in path), None)
-            terms = found.terms_hash if found else "0" * 64
-            if rule.path.endswith("/bid"):
-                low, high = (found.low, found.high) if found else (0, 9)
-                changes = {"replaces": rng.choice((None, 0, world.placed.get(path, 0)))} if rng.random() < 0.4 else {}
-                return {"terms_hash": terms, "bid_micros": rng.randint(low, high), **changes}
-            return {"terms_hash": terms, "code": rng.randrange(found.size if found else 2)}
+            return self._sent(path, bid=rule.path.endswith("/bid"))
         consumers = [one.user_id for one in world.people.values() if one.role == "consumer"]
         made: dict[str, Callable[[], Any]] = {
             "/v1/tokens": lambda: {"code": rng.choice([*world.codes, *world.spent[-3:], "x" * 43])},
@@ -241,6 +242,20 @@ class Maker:
             "/v1/invitations": lambda: {"role": "owner", "names": [f"one of {n}" for n in range(rng.randint(1, 3))]},
         }
         return made.get(rule.path, lambda: {"nonce": NONCE.hex() if rng.random() < 0.02 else "0" * 64})()
+
+    def _sent(self, path: str, *, bid: bool) -> Any:
+        """A bid or a report; of ten one for another round's terms, and one just beside what may be said."""
+        rng, world = self._rng, self._world
+        found = next((one for one in world.rounds.values() if one.round_id in path), None)
+        hashes = [one.terms_hash for one in world.rounds.values()]
+        terms = rng.choice(hashes) if found is None or rng.random() < 0.1 else found.terms_hash
+        low, high, size = (found.low, found.high, found.size) if found else (0, 9, 2)
+        beside = rng.random() < 0.1
+        if not bid:
+            return {"terms_hash": terms, "code": rng.choice((size, size + 1, 9_999)) if beside else rng.randrange(size)}
+        changes = {"replaces": rng.choice((None, 0, world.placed.get(path, 0)))} if rng.random() < 0.4 else {}
+        price = rng.choice((low - 1, high + 1, 10**9)) if beside else rng.randint(low, high)
+        return {"terms_hash": terms, "bid_micros": price, **changes}
 
     def _plan(self) -> Any:
         rng = self._rng
@@ -329,7 +344,7 @@ def _bent(held: Any, rng: random.Random) -> Any:
 
 def _near(value: Any, rng: random.Random) -> Any:
     """Something close by, or something quite else."""
-    if rng.random() < 0.6:
+    if rng.random() < 0.6 or (isinstance(value, int) and abs(value) > 2**70):  # beyond that no float holds it
         return rng.choice(NASTY)
     if isinstance(value, bool) or value is None:
         return str(value)

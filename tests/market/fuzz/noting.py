@@ -6,15 +6,16 @@ import json
 from typing import Any
 
 from market.fuzz.asking import Answer, Asked
-from market.fuzz.oracle import caller, cookie_of, fields_of, json_of
+from market.fuzz.oracle import fields_of, json_of
 from market.fuzz.rules import GOOD_AMOUNTS, Rule, canonical
 from market.fuzz.world import Person, World
 
 
-def note(asked: Asked, answer: Answer, rule: Rule, world: World) -> None:
-    """Take down what a request that was right and was taken has changed."""
-    params = rule.params(asked.plain_path) or {}
-    person = world.by_cookie(cookie_of(asked)) if rule.page else caller(asked, world)
+def note(asked: Asked, answer: Answer, rule: Rule, params: dict[str, str], person: Person | None, world: World) -> None:
+    """Take down what a request that was right and was taken has changed.
+
+    What was asked for counts, not what the answer says of it: a market that keeps something else is found out.
+    """
     if rule.method == "GET" or (person is None and rule.roles):
         return
     if rule.page:
@@ -44,8 +45,10 @@ def _note_api(
         world.placed[asked.path] = told["placed_at_ms"]
     elif rule.path.endswith("/report"):
         world.reports[params["round_id"], person.user_id] = body["code"]
-    elif rule.path in ("/v1/deposits", "/v1/payouts") or rule.path.endswith("/reversal"):
-        _moved(told["transaction_id"], _amount(told), world)
+    elif rule.path in ("/v1/deposits", "/v1/payouts"):
+        _moved(told["transaction_id"], body["amount_micros"] * (1 if rule.path == "/v1/deposits" else -1), world)
+    elif rule.path.endswith("/reversal"):
+        _moved(told["transaction_id"], -world.moved[params["transaction_id"]], world)
     elif rule.path == "/v1/users" or rule.path.endswith("/code"):
         _new_code(told["code"], told["user"]["user_id"], world, by=person)
     elif rule.path == "/v1/invitations":
@@ -80,11 +83,6 @@ def _note_page(
         signed = {"deposit": amount, "payout": -amount}.get(params["move"])
         undone = world.moved.get(fields.get("undoes", ""), 0)
         _moved(done, -undone if signed is None else signed, world)
-
-
-def _amount(told: Any) -> int:
-    """What came in from outside by a transaction."""
-    return -sum(line["amount_micros"] for line in told["postings"] if line["account"] == "world")
 
 
 def _moved(transaction_id: str, amount: int, world: World) -> None:

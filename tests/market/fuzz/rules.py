@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from market.fuzz import oracle
@@ -37,9 +38,13 @@ class Rule:
 
     def params(self, path: str) -> dict[str, str] | None:
         """What stands in the places of the path, if it is this route's."""
-        pattern = re.sub(r"\\{([a-z_]+)\\}", r"(?P<\1>[^/]+)", re.escape(self.path))
-        found = re.fullmatch(pattern, path)
+        found = _pattern(self.path).fullmatch(path)
         return found.groupdict() if found else None
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{([a-z_]+)\\}", r"(?P<\1>[^/]+)", re.escape(path)))
 
 
 def _bid(body: Any, person: Person, found: Known | None, world: World) -> str:
@@ -121,8 +126,8 @@ API = (
     *(Rule("GET", f"/v1/{name}", _OPERATOR, weight=0.5) for name in _OPERATORS_OWN),
     Rule("GET", "/v1/me/letters", weight=0.5),
     Rule("GET", "/v1/trial-balance", _OPERATOR, weight=1),
-    Rule("POST", "/v1/forecast", _BOTH, oracle.FORECAST, weight=0.15),
-    Rule("POST", "/v1/rounds", _CONSUMER, oracle.plan_to_draft, keyed=True, weight=10),
+    Rule("POST", "/v1/forecast", _BOTH, oracle.FORECAST, weight=0.05),
+    Rule("POST", "/v1/rounds", _CONSUMER, oracle.plan_to_draft, keyed=True, weight=5),
     Rule("GET", "/v1/rounds", _BOTH, listed=True, weight=2),
     Rule("GET", _OF_ROUND, _BOTH, rest=_own),
     Rule("POST", f"{_OF_ROUND}/open", _CONSUMER, rest=_own, weight=1),
@@ -166,11 +171,11 @@ PAGES = (
     _page("GET", "/consumer", _CONSUMER),
     _page("GET", "/consumer/plan", _CONSUMER, 0.05),
     _page("GET", "/consumer/plan/preview", _CONSUMER, 0.05),
-    _page("POST", "/consumer/rounds", _CONSUMER, 0.4),
+    _page("POST", "/consumer/rounds", _CONSUMER, 0.2),
     _page("GET", "/consumer/rounds/{round_id}", _CONSUMER, rest=_own),
     _page("GET", "/consumer/rounds/{round_id}/progress", _CONSUMER, rest=_own),
     _page("GET", "/consumer/rounds/{round_id}/edit", _CONSUMER, 0.1, rest=_own),
-    _page("POST", "/consumer/rounds/{round_id}/edit", _CONSUMER, 0.2),
+    _page("POST", "/consumer/rounds/{round_id}/edit", _CONSUMER, 0.1),
     _page("GET", "/consumer/rounds/{round_id}/forecast", _CONSUMER, 0.05, rest=_own),
     _page("GET", "/consumer/rounds/{round_id}/events", _CONSUMER, 0.1, rest=_own),
     _page("GET", "/consumer/compare", _CONSUMER, 0.3),
@@ -180,15 +185,15 @@ PAGES = (
     _page("GET", "/operator/rounds/{round_id}", _OPERATOR),
     _page("POST", "/operator/rounds/{round_id}/{step}", _OPERATOR),
     _page("GET", "/operator/people", _OPERATOR),
-    _page("POST", "/operator/people", _OPERATOR, 1.0),
+    _page("POST", "/operator/people", _OPERATOR, 0.4),
     _page("POST", "/operator/people/{user_id}/code", _OPERATOR, 0.4),
     _page("POST", "/operator/people/{user_id}/{change}", _OPERATOR, 0.4),
     _page("GET", "/operator/ledger", _OPERATOR),
-    _page("POST", "/operator/ledger/{move}", _OPERATOR, 2.0),
+    _page("POST", "/operator/ledger/{move}", _OPERATOR, 1.0),
     *(_page("GET", f"/operator/{name}", _OPERATOR, 0.3) for name in _LISTS),
     _page("GET", "/account/letters", EVERYBODY, 0.3),
     _page("GET", "/owner", _OWNER),
-    _page("GET", "/owner/rounds/{round_id}", _OWNER, rest=_started),
+    _page("GET", "/owner/rounds/{round_id}", _OWNER, 0.2, rest=_started),
     _page("GET", "/owner/rounds/{round_id}/stage", _OWNER, rest=_started),
     _page("GET", "/owner/rounds/{round_id}/events", _OWNER, 0.1, rest=_started),
     _page("GET", "/owner/earnings", _OWNER),
@@ -198,7 +203,7 @@ PAGES = (
 OTHERS = (
     _page("GET", "/healthz", (), 0.5),
     _page("GET", "/metrics", (), 0.3),
-    _page("GET", "/docs", (), 0.2),
+    _page("GET", "/docs", (), 0.02),
     _page("GET", "/openapi.json", (), 0.005),
 )
 
@@ -231,16 +236,21 @@ BAD_AMOUNTS = (
 
 def rule_for(asked: Asked) -> tuple[Rule, dict[str, str]] | None:
     """The route that a request is for. Of two that fit, the one without a place to fill comes first."""
+    path = asked.plain_path
     for rule in RULES:
-        params = rule.params(asked.plain_path) if rule.method == asked.method else None
+        params = rule.params(path) if rule.method == asked.method else None
         if params is not None:
             return rule, params
     return None
 
 
-def fault_in(asked: Asked, world: World) -> str:
-    """Why a request must be refused; nothing when it may be taken."""
-    found = rule_for(asked)
+def who(asked: Asked, rule: Rule, world: World) -> Person | None:
+    """Whose request this is, if anybody's: pages go by cookie alone."""
+    return world.by_cookie(oracle.cookie_of(asked)) if rule.page else caller(asked, world)
+
+
+def fault_in(asked: Asked, world: World, found: tuple[Rule, dict[str, str]] | None) -> str:
+    """Why a request for this route must be refused; nothing when it may be taken."""
     if found is not None and not found[0].judged:
         return ""
     if found is None:
@@ -251,9 +261,7 @@ def fault_in(asked: Asked, world: World) -> str:
             return f"no {name}"
         if name in NAMES and value not in NAMES[name]:
             return f"no such {name}"
-    person: Person | None = Person("nobody", "nobody", "", "", "", "")
-    if rule.roles:  # pages go by cookie alone
-        person = world.by_cookie(oracle.cookie_of(asked)) if rule.page else caller(asked, world)
+    person = who(asked, rule, world) if rule.roles else Person("nobody", "nobody", "", "", "", "")
     if person is None:
         return "nobody known"
     if rule.roles and person.role not in rule.roles:

@@ -62,6 +62,15 @@ class World:
     placed: dict[str, int] = field(default_factory=dict)
     """When the last bid was placed, by the path that it was sent to."""
     transactions: list[str] = field(default_factory=list)
+    secrets: dict[str, Person] = field(default_factory=dict)
+    """Filled when first asked for."""
+
+    def holder_of(self, secret: str) -> Person | None:
+        """Whose token, cookie or CSRF token this was when the market was set up."""
+        if not self.secrets:
+            everyone = self.people.values()
+            self.secrets.update({word: one for one in everyone for word in (one.token, one.cookie, one.csrf)})
+        return self.secrets.get(secret)
 
     def by_token(self, token: str) -> Person | None:
         return next((one for one in self.people.values() if one.token == token and not one.ended), None)

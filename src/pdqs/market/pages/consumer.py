@@ -65,8 +65,8 @@ def _fields_like(request: Request, user: User, round_id: str) -> dict[str, str]:
 @router.get("/rounds/{round_id}/edit")
 def edit(request: Request, round_id: RoundId, session: ConsumerSession) -> Response:
     """The form of a draft, to change it."""
-    given = request.query_params or _fields_like(request, session.user, round_id)
-    form = plan_form.read(given, market_of(request).settings.money)
+    kept = _fields_like(request, session.user, round_id)  # first of all: whether there is such a round of hers
+    form = plan_form.read(request.query_params or kept, market_of(request).settings.money)
     return _plan_page(request, session.user, form, faults=form.faults, editing=round_id)
 
 
