@@ -1,4 +1,4 @@
-"""A marked raw value and its coin appear nowhere: not in traffic, the database, its log file, or the logs.
+"""A marked raw value and its coin appear nowhere: traffic, records, exports, metrics, database, backups, logs.
 
 The owner's value is a grid point with a number found nowhere else; her offer's q is high, so that many devices report
 something else. What could hold it is searched for the number in every form it could take, and for the coin's words.
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +54,7 @@ class Tap(httpx.HTTPTransport):
     """Everything that goes over the wire, both ways."""
 
     heard: list[bytes] = field(default_factory=list)
+    address: str = ""
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -75,13 +78,37 @@ def round_with_canary(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Itera
     tap = Tap()
     token = access.issue_token(town.market, town.owners[0])
     with served(app) as address, OwnerClient(address, token, transport=tap) as client:
+        tap.address = address
         yield town, client, tap
     LOGGER.propagate = False
     town.market.store.close()
 
 
+def _all_that_is_told(town: Town, tap: Tap) -> dict[str, bytes]:
+    """Metrics, and what each party may take away: exports, statements, the round and its answer as they see it."""
+    told = {}
+    found = reads.rounds_page(town.market, town.consumer).items[0].round_id
+    for user in (town.owners[0], town.owners[1], town.consumer, town.operator):
+        headers = {"Authorization": f"Bearer {access.issue_token(town.market, user, 'a look round')}"}
+        with httpx.Client(transport=tap, base_url=tap.address, headers=headers) as asking:
+            for path in ("/metrics", "/healthz", "/v1/me/export", "/v1/statement", "/v1/journal", "/v1/payables.csv"):
+                told[f"{user.name} {path}"] = asking.get(path).content
+            for part in ("", "/answer", "/record", "/report", "/offer"):
+                told[f"{user.name} {part}"] = asking.get(f"/v1/rounds/{found}{part}").content
+    return told
+
+
+def _backed_up(tmp_path: Path) -> None:
+    """Back the database up beside itself, as a copy and as a dump."""
+    with closing(sqlite3.connect(tmp_path / "server" / "market.db")) as live:
+        with closing(sqlite3.connect(tmp_path / "server" / "backup.db")) as copy:
+            live.backup(copy)
+        (tmp_path / "server" / "dump.sql").write_text("\n".join(live.iterdump()))
+
+
 def _everything(tmp_path: Path, tap: Tap, caplog: pytest.LogCaptureFixture) -> bytes:
-    """All that was said, kept or logged on the server's side and on the wire."""
+    """All that was said, kept, backed up or logged on the server's side and on the wire."""
+    _backed_up(tmp_path)
     files = b"".join(file.read_bytes() for file in (tmp_path / "server").iterdir())
     return b"\n".join([*tap.heard, files, caplog.text.encode()])
 
@@ -124,8 +151,13 @@ def test_a_marked_value_and_its_coin_appear_nowhere(
 ) -> None:
     town, client, tap = round_with_canary
     _reported(town, client, tmp_path, CANARY)
+    told = _all_that_is_told(town, tap)
+    assert b"pdqs_rounds" in told["owner 1 /metrics"]
+    assert b'"code":7' in told["owner 1 /v1/me/export"]
+    assert b'"code":7' not in told["owner 2 /v1/me/export"]
     haystack = _everything(tmp_path, tap, caplog)
     assert b'"code":7' in haystack  # the report itself is there to be found
+    assert b"INSERT INTO" in haystack  # and so is the dump
     assert b"/v1/rounds/{round_id}/report" in haystack  # and so are the logs
     assert _traces(haystack, CANARY) == []
     assert [word for word in COIN_WORDS if word.encode() in haystack.lower()] == []
