@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from market.town import Town, found_town
-from pdqs.market import Settings, access, offer_access, round_steps
+from pdqs.market import Settings, access, offer_access, reads, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.observe import LOGGER
 from pdqs.market.http.serving import served

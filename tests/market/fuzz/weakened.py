@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import BigInteger, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from pdqs.market import access, bidding, drafts, ledger, page_sessions, people, reads, transfers, views
+from pdqs.market import access, bidding, drafts, ledger, offer_access, page_sessions, people, reads, transfers, views
 from pdqs.market.store.schema import accounts, bids, codes
 
 Put = Callable[[Any, str, object], None]
@@ -103,8 +103,8 @@ def _foreign_bids(put: Put) -> None:
             row = connection.execute(listed.where(table.c.round_id == round_id).limit(1)).first()
         return row or own(market, actor, round_id, listed, table, what)
 
-    own = reads._own
-    put(reads, "_own", first)
+    own = offer_access._own
+    put(offer_access, "_own", first)
 
 
 def _foreign_ids(put: Put) -> None:
