@@ -68,11 +68,11 @@ def test_ctrl_c_ends_a_training_at_once_with_a_sentence_and_it_goes_on_from_ther
     running = subprocess.Popen(
         [sys.executable, "-c", script, "train", *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 300
     while not (tmp_path / "half.npz").exists() and running.poll() is None and time.monotonic() < give_up:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    said = running.communicate(timeout=10)[1]
+    said = running.communicate(timeout=120)[1]
     assert running.returncode == 130
     assert said.endswith("pdqs: stopped: the same command with --resume goes on from half.npz\n")
     config, _, _, trace = neural.load_training(tmp_path / "half.npz")
