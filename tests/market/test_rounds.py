@@ -12,7 +12,7 @@ import pytest
 
 import pdqs
 from market.town import Town, plan
-from pdqs.market import forecasting, offer_access, reads, round_steps
+from pdqs.market import clearing_ahead, forecasting, offer_access, reads, round_steps
 from pdqs.market.http.clock import keep_deadlines
 from pdqs.market.http.observe import Metrics
 from pdqs.market.round_terms import terms_of
@@ -320,7 +320,7 @@ def test_offers_beyond_the_budget_are_not_made(town: Town, monkeypatch: pytest.M
         honest = cleared(*given)
         return replace(honest, offers=replace(honest.offers, payment_micros=np.full(3, 10**7)))
 
-    monkeypatch.setattr(round_steps, "cleared", generous)
+    monkeypatch.setattr(clearing_ahead, "cleared", generous)
     with pytest.raises(InvariantError, match="more than the budget"):
         round_steps.clear_round(town.market, town.operator, found.round_id)
     assert reads.round_by_id(town.market, town.operator, found.round_id).state == "open"
@@ -377,7 +377,7 @@ def test_the_reason_of_a_stuck_round_quotes_nothing_that_someone_sent(
     def failing(*_given: Any) -> Any:
         raise InputError("row 2, column 'bid': 987654321 is not a bid")
 
-    monkeypatch.setattr(round_steps, "cleared", failing)
+    monkeypatch.setattr(clearing_ahead, "cleared", failing)
     assert round_steps.advance_due(town.market) == []
     assert "987654321" not in repr(town.market.stuck)
 

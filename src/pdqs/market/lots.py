@@ -101,13 +101,13 @@ def named_bids(connection: Connection, round_id: str) -> NamedBids:
     )
 
 
-def root_over(market: Market, row: Found, frozen_bids: NamedBids, now_ms: int) -> BidsRoot:
-    """The root over a round's bids, signed by the key that its terms name."""
+def root_over(market: Market, row: Found, tree: MerkleTree, bids_in_it: int, now_ms: int) -> BidsRoot:
+    """The root of the tree over a round's bids, signed by the key that its terms name."""
     plain = BidsRoot(
         round_id=row.round_id,
         terms_hash=row.terms_hash,
-        root=frozen_bids.tree().root.hex(),
-        bids=len(frozen_bids),
+        root=tree.root.hex(),
+        bids=bids_in_it,
         published_at_ms=now_ms,
     )
     return signed(market, receipt_key_of(row.terms), plain)

@@ -16,11 +16,12 @@ from sqlalchemy import Connection, and_, func, not_, select, update
 
 from pdqs.market import access, escrow, round_letters
 from pdqs.market.bidding import place_bid, submit_report
+from pdqs.market.clearing_ahead import NOTHING, Ahead, offers_ahead, tree_ahead
 from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
-from pdqs.market.lots import NONCE_SECONDS, named_bids, new_secrets, promised_of, root_over, root_over_reports, words_of
+from pdqs.market.lots import NONCE_SECONDS, named_bids, new_secrets, promised_of, root_over, root_over_reports
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
 from pdqs.market.round_lines import kept_lines
@@ -37,7 +38,7 @@ from pdqs.privacy.loss import Q_UNITS
 from pdqs.protocol.market_messages import NonceReveal, Round, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 from pdqs.rounds.commitments import commitment_to
-from pdqs.verifying.figures import Cleared, cleared
+from pdqs.verifying.figures import Cleared
 
 __all__ = [
     "advance_due",
@@ -86,6 +87,7 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
 def close_bids(market: Market, actor: User, round_id: str) -> None:
     """Publish the root over the bids, once they are closed: from here on nobody's bid can be left out unseen."""
     access.require(actor, "consumer", "operator")
+    ahead = tree_ahead(market, round_id)
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "draft":
@@ -96,7 +98,8 @@ def close_bids(market: Market, actor: User, round_id: str) -> None:
         if now < row.bids_close_at_ms:
             raise ConflictError(ProblemType.TOO_EARLY, too_early("bids", row.bids_close_at_ms, now))
         if row.seed is not None:  # rounds that were opened before there were draws have none to commit to
-            root = root_over(market, row, named_bids(connection, round_id), now)
+            found = named_bids(connection, round_id)
+            root = root_over(market, row, ahead.tree_over(found), len(found), now)
             _change(connection, round_id, bids_root=root.model_dump_json())
 
 
@@ -106,10 +109,11 @@ def clear_round(market: Market, actor: User, round_id: str) -> Round:
     A round whose consumer holds the nonce waits for it (:func:`reveal_nonce`), and is called off when it does not come.
     """
     close_bids(market, actor, round_id)
+    ahead = offers_ahead(market, round_id)
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "open":
-            _go_on(connection, row, market.clock())
+            _go_on(connection, row, market.clock(), ahead)
         return round_message(connection, round_id)
 
 
@@ -226,7 +230,7 @@ def _nonce_due(row: Found) -> int:
     return int(row.bids_close_at_ms + 1000 * NONCE_SECONDS)
 
 
-def _go_on(connection: Connection, row: Found, now: int) -> None:
+def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING) -> None:
     """Clear a round whose bids are closed, or wait for its nonce, or call it off."""
     plan, frozen_bids = plan_of(row), named_bids(connection, row.round_id)
     terms = terms_of(plan)
@@ -242,7 +246,7 @@ def _go_on(connection: Connection, row: Found, now: int) -> None:
         if now >= _nonce_due(row):
             _cancel(connection, row, now, "its consumer did not tell her nonce in time")
         return
-    made = cleared(frozen_bids.bid_micros, words_of(row, frozen_bids.pseudonyms), terms)
+    made = ahead.offers_on(frozen_bids, row)
     insert_many(connection, offers, _offer_rows(row.round_id, frozen_bids.owner_ids, made))
     closes = {"reports_close_at_ms": now + 1000 * plan.report_seconds}
     half_width = forecast_half_width(made.offers.information_for(terms.estimator), len(made.offers))
