@@ -9,7 +9,7 @@ from pdqs.experiments.error_ratios import gains
 from pdqs.experiments.promises import PROMISED
 from pdqs.experiments.results import Results
 from pdqs.experiments.setups import Cell, full_plan
-from pdqs.experiments.verdicts import NOT_RUN
+from pdqs.experiments.verdicts import NOT_RUN, Verdict
 
 from .conftest import ErrorOf, made_up_results
 
@@ -26,8 +26,13 @@ def is_npqm(cell: Cell) -> bool:
     return cell.mechanism.startswith("npqm")
 
 
+def judged(name: str, results: Results) -> Verdict:
+    """The verdict on one claim, without judging the others."""
+    return next(claim.judge(results) for claim in CLAIMS if claim.name == name)
+
+
 def verdict(name: str, results: Results) -> str:
-    return next(found.verdict for claim, found in judge(results) if claim.name == name)
+    return judged(name, results).verdict
 
 
 def test_no_results_no_verdict() -> None:
@@ -60,9 +65,8 @@ def test_no_answer_is_a_loss_and_not_an_absence() -> None:
 
 def test_an_accuracy_is_never_shown_without_what_it_cost() -> None:
     results = made_up_results(by_mechanism(npqm=0.1), lambda cell: {"spent": 650.0} if is_npqm(cell) else {})
-    said = {claim.name: found.number for claim, found in judge(results)}
-    for name in ("npqm-best", "npqm-truth", "npqm-grows"):
-        assert "it spends 1.30 budgets on average" in said[f"{name}-released"]
+    for name in ("npqm-best", "npqm-truth", "npqm-grows", "beats-fq"):
+        assert "it spends 1.30 budgets on average" in judged(f"{name}-released", results).number
 
 
 def test_an_overrun_in_every_round_is_not_cured_by_running_again() -> None:
@@ -134,6 +138,55 @@ def test_shifts_are_judged_by_the_shifted_set_ups_alone() -> None:
     assert verdict("shifts-printed", results) == "does not hold"
 
 
+def test_what_shifted_bids_cost_is_said_beside_the_accuracy_and_judged_on_a_row_of_its_own() -> None:
+    """NPQM beats FairQuery everywhere; on shifted bids it spends and pays 1.6 budgets."""
+    results = made_up_results(
+        by_mechanism(npqm=0.1),
+        lambda cell: {"spent": 800.0, "paid": 800.0} if is_npqm(cell) and cell.experiment.startswith("shift") else {},
+    )
+    found = judged("shifts-mended", results)
+    assert found.verdict == "holds"
+    assert "more than the budget on average at 168 of 168 points" in found.number
+    assert "1.60 budgets in the worst round" in found.number
+    assert verdict("overruns-mended", results) == "holds"
+    assert verdict("overruns-shifted-mended", results) == "does not hold"
+
+
+def test_who_beats_fairquery_is_said_of_each_mechanism_and_form_by_itself() -> None:
+    results = made_up_results(by_mechanism(npqm=0.1, npqm_mended=0.9, gpqm_exp=0.9))
+    said = {name: verdict(f"beats-fq-{name}", results) for name in ("printed", "released", "mended", "gpqm-exp")}
+    assert said == {"printed": "holds", "released": "holds", "mended": "does not hold", "gpqm-exp": "does not hold"}
+
+
+@pytest.mark.parametrize(("error", "said"), [(0.1, "holds"), (0.11, "holds in part")])
+def test_a_mechanism_is_pac_by_the_error_that_95_of_100_rounds_keep_to(error: float, said: str) -> None:
+    """Errors of a made-up median are small beside its domain, so half of the cases always hold."""
+    results = made_up_results(lambda cell: error if cell.kind == "count" else 0.0, lambda _: {"spent": 600.0})
+    assert verdict("pac-sound", results) == said
+    assert "it spends 1.20 budgets" in judged("pac-sound", results).number
+
+
+def test_no_answer_is_not_pac_and_buys_no_privacy() -> None:
+    whole = made_up_results(lambda cell: 0.01 if cell.kind == "count" else 0.0)
+    none = frozenset(cell for cell in whole.samples if cell.mechanism == "npqm")
+    silent = Results(whole.plan, {cell: each for cell, each in whole.samples.items() if cell not in none}, none)
+    for name in ("pac-npqm", "ppem-npqm"):
+        assert verdict(name, whole) == "holds"
+        assert verdict(name, silent) == "does not hold"
+
+
+@pytest.mark.parametrize(("linear", "said"), [(0.1, "holds"), (0.9, "does not hold")])
+def test_purchased_privacy_is_judged_by_who_buys_most_and_who_errs_least(linear: float, said: str) -> None:
+    """GPQM linear alone buys more than the others; pairs that differ in neither say nothing."""
+    results = made_up_results(
+        by_mechanism(gpqm_linear=linear),
+        lambda cell: {"privacy": 900.0} if cell.mechanism == "gpqm-linear" else {},
+    )
+    assert verdict("ppem-gpqm-linear", results) == "holds"
+    assert verdict("ppem-fairquery", results) == "does not hold"
+    assert verdict("ppem-accuracy", results) == said
+
+
 def test_every_verdict_comes_with_a_number() -> None:
     for claim, found in judge(made_up_results(by_mechanism(npqm=0.2))):
         if found is NOT_RUN and claim in PROMISED:
@@ -145,20 +198,47 @@ def test_every_verdict_comes_with_a_number() -> None:
 AT_BUDGET_ = ("count", "npqm", "sound", "budget")
 
 
-def test_at_equal_spending_ours_gets_the_largest_budget_that_theirs_truly_spends() -> None:
-    """NPQM spends 1.5 of 0.5n: ours is then read at 0.7n, the last budget below 0.75n."""
+def test_at_equal_spending_ours_is_read_between_the_budgets_that_spend_just_less_and_more() -> None:
+    """NPQM spends .75n for 0.5n; ours, which spends what it is given and errs by its share of n, then errs by .75."""
     results = made_up_results(
         lambda cell: 0.8 if cell.mechanism == "npqm" else cell.level,
-        lambda cell: {"spent": 750.0} if cell.mechanism == "npqm" else {},
+        lambda cell: {"spent": 750.0 if cell.mechanism == "npqm" else 1000.0 * cell.level},
     )
     found = {gain.at: gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == AT_BUDGET_[:3]}
-    assert found["spending"].ratio.value == pytest.approx(0.8 / 0.7)
+    assert found["spending"].ratio is not None
+    assert found["spending"].ratio.value == pytest.approx(0.8 / 0.75)
     assert found["spending"].spent == pytest.approx(1.5)
+    assert found["spending"].ours_spent == pytest.approx(1.5)
+    assert found["budget"].ours_spent == pytest.approx(1.0)
+
+
+def test_where_theirs_spends_less_than_any_budget_of_ours_no_ratio_is_said() -> None:
+    results = made_up_results(
+        lambda cell: 0.8 if cell.mechanism == "npqm" else cell.level,
+        lambda cell: {
+            "spent": (1e-3 if cell.population == "exam" else 500.0) if cell.mechanism == "npqm" else 1000.0 * cell.level
+        },
+    )
+    found = {gain.at: gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == AT_BUDGET_[:3]}
+    assert found["spending"].left_out == (("exam", "spends too little"),)
+    assert "exam" not in dict(found["spending"].each)
+    assert found["spending"].ours_spent == pytest.approx(found["spending"].spent)
+    assert found["budget"].left_out == ()  # the control: at equal budgets there is a ratio
+
+
+def test_a_form_that_spends_nothing_anywhere_has_no_ratio_at_all() -> None:
+    results = made_up_results(
+        by_mechanism(npqm=0.8), lambda cell: {"spent": 0.0 if is_npqm(cell) else 1000.0 * cell.level}
+    )
+    found = {gain.at: gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == AT_BUDGET_[:3]}
+    assert found["spending"].ratio is None
+    assert found["budget"].ratio is not None
 
 
 def test_gains_are_ratios_of_mean_errors_at_the_middle_budget() -> None:
     results = made_up_results(lambda cell: 0.8 if cell.mechanism == "npqm" else 0.05 if cell.level == 0.5 else 9.0)
     found = next(gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours, gain.at) == AT_BUDGET_)
+    assert found.ratio is not None
     assert found.ratio.value == pytest.approx(16.0)
     assert len(found.each) == 6
     assert not found.reweighted
@@ -173,7 +253,7 @@ def test_a_reweighted_gain_reads_both_sides_by_the_weighted_estimator() -> None:
     found = {
         gain.reweighted: gain.ratio.value
         for gain in gains(results)
-        if (gain.theirs, gain.ours, gain.at) == ("npqm", "sound", "budget")
+        if (gain.theirs, gain.ours, gain.at) == ("npqm", "sound", "budget") and gain.ratio is not None
     }
     assert found == pytest.approx({False: 16.0, True: 2.0})
 
@@ -182,3 +262,5 @@ def test_a_population_that_was_never_got_wrong_is_left_out_of_the_gain() -> None
     results = made_up_results(lambda cell: 0.0 if (cell.mechanism, cell.population) == ("sound", "exam") else 0.5)
     found = next(gain for gain in gains(results) if (gain.kind, gain.theirs, gain.ours) == ("median", "npqm", "sound"))
     assert [name for name, _ in found.each] == ["obesity", "maternal", "students", "salaries", "customers"]
+    assert found.left_out == (("exam", "never wrong"),)
+    assert {gain.ours for gain in gains(results)} == {"sound-selection", "sound", "honest"}

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from pdqs.experiments import figures, report
 from pdqs.experiments.cells import run_cell
 from pdqs.experiments.claims import CLAIMS
+from pdqs.experiments.mechanisms import MECHANISMS
+from pdqs.experiments.released_figures import compare_medians
 from pdqs.experiments.results import Results, Sample
 from pdqs.experiments.setups import Plan
 
@@ -86,13 +89,45 @@ def test_figures_are_drawn_in_three_rows_of_two_and_are_well_formed(tmp_path: Pa
     ElementTree.parse(tmp_path / "count-error.svg")
 
 
-def test_shift_figures_have_obesity_left_and_exam_right_and_relative_errors() -> None:
-    drawn = figures.draw_all(made_up_results(lambda _: 0.5, lambda _: {"unit": 1.0}))
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, Figure]:
+    """Every figure of the full plan, of errors of 50 around a truth of 100."""
+    return figures.draw_all(made_up_results(lambda _: 0.5, lambda _: {"unit": 1.0}))
+
+
+def test_the_honest_lottery_is_in_every_panel_of_every_figure(drawn: dict[str, Figure]) -> None:
+    assert len(drawn) == 13
+    for name, figure in drawn.items():
+        for axes in figure.axes:
+            assert MECHANISMS["honest"].label in axes.get_legend_handles_labels()[1], (name, axes.get_title())
+
+
+def test_shift_figures_have_obesity_left_and_exam_right_and_relative_errors(drawn: dict[str, Figure]) -> None:
     axes = drawn["shift-3-error"].axes
     assert [each.get_title() for each in axes] == ["Obesity, count", "Exam, count", "Obesity, median", "Exam, median"]
     assert {each.get_ylabel() for each in axes} == {"mean relative error"}
     heights = np.concatenate([np.asarray(line.get_ydata()) for line in axes[2].get_lines()])
     assert heights == pytest.approx(np.full(heights.size, 0.5))  # 50 of 100, not 50
+
+
+def test_the_tables_behind_a_shift_figure_are_relative_as_it_is_and_in_the_medians_own_unit() -> None:
+    results = made_up_results(lambda _: 0.5, lambda cell: {"unit": 1.0 if cell.kind == "median" else 100.0})
+    page = report.html(results, {"shift-3-error": Figure()}, "pdqs reproduce")
+    relative, own = re.findall(r"<summary>(.*?)</summary>(.*?)</table>", page)
+    assert "mean relative errors" in relative[0]
+    assert set(re.findall(r"<td class=n>(.*?)</td>", relative[1])) == {"0.5"}
+    assert "mean absolute errors" in own[0]
+    assert set(re.findall(r"<td class=n>(.*?)</td>", own[1])) == {"50"}
+
+
+def test_a_released_median_that_ours_misses_is_said_to_differ() -> None:
+    """GPQM log at 0.7n was released as .82, linear as .54."""
+    results = made_up_results(lambda _: 0.9)
+    said = {(each.mechanism, each.budget): each.agrees for each in compare_medians(results)}
+    assert said["gpqm-log", 0.7]
+    assert not said["gpqm-linear", 0.7]
+    page = report.html(results, {}, "pdqs reproduce")
+    assert re.search(r"GPQM linear</td><td><span class='v not'>differs</span></td><td class=n>0.7n</td>", page)
 
 
 def test_figures_carry_the_papers_numbers_and_come_before_the_gains() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pdqs.experiments.cells import run_cell
-from pdqs.experiments.results import geometric_ratio, read
+from pdqs.experiments.results import Blend, geometric_ratio, read
 from pdqs.experiments.setups import Plan
 from pdqs.experiments.store import Store, write_parquet
 from pdqs.model.errors import FileError
@@ -24,10 +24,15 @@ def test_errors_are_relative_to_the_unit() -> None:
     assert sample.standard_error == pytest.approx(0.1)
 
 
+def alone(errors: np.ndarray) -> Blend:
+    """Errors of one sample, blended with no other."""
+    return ((1.0, errors),)
+
+
 def test_the_ratio_of_scaled_errors_is_the_scale() -> None:
     rng = np.random.default_rng(3)
     errors = [rng.exponential(1.0, 100) for _ in range(6)]
-    found = geometric_ratio([8.0 * each for each in errors], errors)
+    found = geometric_ratio([8.0 * each for each in errors], list(map(alone, errors)))
     assert found.value == pytest.approx(8.0)
     assert found.low < 8.0 < found.high
 
@@ -38,7 +43,7 @@ def test_intervals_of_ratios_cover_as_they_say() -> None:
     held = 0
     for _ in range(100):
         above, below = rng.exponential(3.0, (2, 100)), rng.exponential(1.0, (2, 100))
-        found = geometric_ratio(list(above), list(below))
+        found = geometric_ratio(list(above), list(map(alone, below)))
         held += found.low <= 3.0 <= found.high
     assert 85 <= held < 100
 
@@ -46,10 +51,21 @@ def test_intervals_of_ratios_cover_as_they_say() -> None:
 def test_a_ratio_of_errors_that_are_mostly_none_has_an_open_interval() -> None:
     above, below = np.zeros(20), np.zeros(20)
     above[:5], below[0] = 1.0, 1.0
-    found = geometric_ratio([above], [below])
+    found = geometric_ratio([above], [alone(below)])
     assert found.value == pytest.approx(5.0)
     assert found.low < 5.0
     assert found.high == np.inf
+
+
+def test_errors_between_two_budgets_are_the_weighted_geometric_mean_of_theirs() -> None:
+    rng = np.random.default_rng(6)
+    at_less, at_more = rng.exponential(4.0, 400), rng.exponential(1.0, 400)
+    between = ((0.5, 4.0 * at_less / at_less.mean()), (0.5, at_more / at_more.mean()))
+    found = geometric_ratio([np.full(10, 6.0)], [between])
+    assert found.value == pytest.approx(3.0)
+    assert found.low < 3.0 < found.high
+    ends = ((0.0, at_less), (1.0, between[1][1]))
+    assert geometric_ratio([np.full(10, 6.0)], [ends]) == geometric_ratio([np.full(10, 6.0)], [alone(between[1][1])])
 
 
 def test_a_table_written_is_the_table_read(tmp_path: Path, small_plan: Plan) -> None:

@@ -9,14 +9,13 @@ import math
 
 import numpy as np
 
-from pdqs.experiments import populations
+from pdqs.experiments.measures import near
+from pdqs.experiments.overruns import OTHER_BIDS, overruns_of, spending
 from pdqs.experiments.results import Results
-from pdqs.experiments.setups import SHIFTS, SQUASHED
 from pdqs.experiments.verdicts import (
     EARLY,
     FIVE,
     LATE,
-    MAIN,
     MIDDLE,
     NOT_RUN,
     Verdict,
@@ -42,21 +41,8 @@ def npqm_is_best(results: Results, npqm: str) -> Verdict:
     met, total = share_of(results, _five_with(npqm), lowest(npqm), Where())
     if not total:
         return NOT_RUN
-    number = f"lowest mean error of the five at {met} of {total} points; {_spending(results, npqm)}"
+    number = f"lowest mean error of the five at {met} of {total} points; {spending(results, npqm)}"
     return graded(met / total, number)
-
-
-def _spending(results: Results, mechanism: str, level: float | None = None) -> str:
-    """What the answers cost, so that no accuracy is shown without it."""
-    shares = [
-        float((sample["spent"] / sample["budget"]).mean())
-        for point in points(results)
-        if level is None or point[3] == level
-        for sample in samples_at(results, point, (mechanism,)).values()
-    ]
-    none = sum(cell.mechanism == mechanism and cell.experiment in MAIN for cell in results.unanswered)
-    spent = f"it spends {np.mean(shares):.2f} budgets" if shares else "it buys nothing"
-    return f"{spent} on average" + (f" and gives no answer at {none} points" if none and level is None else "")
 
 
 def linear_performs_well(results: Results, npqm: str) -> Verdict:
@@ -71,17 +57,13 @@ def linear_performs_well(results: Results, npqm: str) -> Verdict:
     return graded(met / total, f"among the best two of the five at {met} of {total} points")
 
 
-def better_than_fairquery(results: Results) -> Verdict:
-    """The paper's four beat the benchmark at most points."""
-    parts, met, total = [], 0, 0
-    for name in FIVE[:-1]:
-        won, of = share_of(results, (name, "fairquery"), lowest(name), Where())
-        if of:
-            parts.append(f"{name} at {won} of {of}")
-            met, total = met + won, total + of
+def beats_fairquery(results: Results, mechanism: str) -> Verdict:
+    """The mechanism has a lower error than the benchmark at most points."""
+    met, total = share_of(results, (mechanism, "fairquery"), lowest(mechanism), Where())
     if not total:
         return NOT_RUN
-    return graded(met / total, f"lower error than FairQuery: {', '.join(parts)} points", holds=0.75)
+    number = f"lower error than FairQuery at {met} of {total} points; {spending(results, mechanism)}"
+    return graded(met / total, number, holds=0.75)
 
 
 def exp_and_log_lead_below_half(results: Results) -> Verdict:
@@ -100,10 +82,11 @@ def exp_and_log_lead_shrinks(results: Results) -> Verdict:
 
     def lead(where: Where) -> float:
         logs = [
-            math.log(found["fairquery"].mean_error / found[name].mean_error)
+            math.log(found["fairquery"] / found[name])
             for name in ("gpqm-exp", "gpqm-log")
             for point in points(results)
-            if where.least <= point[3] <= where.most and (found := samples_at(results, point, (name, "fairquery")))
+            if where.least <= point[3] <= where.most and (found := errors_at(results, point, (name, "fairquery")))
+            if min(found.values()) > 0
         ]
         return math.exp(float(np.mean(logs))) if logs else math.nan
 
@@ -154,39 +137,43 @@ def others_are_flat(results: Results) -> Verdict:
 
 def reaches_the_truth(results: Results, mechanism: str) -> Verdict:
     """With a sufficient budget the answer is near the truth: a count within 10 %, a median within 5 % of the domain."""
-    near, total, worst = 0, 0, 0.0
+    met, total, worst = 0, 0, 0.0
     for point in points(results):
         found = errors_at(results, point, (mechanism,)) if point[3] == LATE else {}
         if found:
             error, is_count = found[mechanism], point[2] == "count"
-            near += error <= (0.10 if is_count else 0.05 * _width(point[1]))
+            met += error <= near(point)
             total += 1
             worst = max(worst, error if is_count and math.isfinite(error) else 0.0)
     if not total:
         return NOT_RUN
     number = (
-        f"near the truth at 0.9n in {near} of {total} cases; worst count error {worst:.3g} times the truth;"
-        f" {_spending(results, mechanism, LATE)}"
+        f"near the truth at 0.9n in {met} of {total} cases; worst count error {worst:.3g} times the truth;"
+        f" {spending(results, mechanism, LATE)}"
     )
-    return graded(near / total, number)
-
-
-def _width(population: str) -> float:
-    numbers = populations.load(population).median_domain.numbers
-    return float(numbers[-1] - numbers[0])
+    return graded(met / total, number)
 
 
 def survives_shifts(results: Results, npqm: str) -> Verdict:
-    """NPQM beats FairQuery in the set-ups where bids are normal or training and test differ."""
+    """NPQM beats FairQuery in the set-ups where bids are normal or training and test differ; what it spent is said."""
     parts, met, total = [], 0, 0
-    for name in (*SHIFTS, *SQUASHED):
+    for name in OTHER_BIDS:
         won, of = share_of(results, (npqm, "fairquery"), lowest(npqm), Where(experiments=(name,)))
         if of:
             parts.append(f"{name} {won} of {of}")
             met, total = met + won, total + of
     if not total:
         return NOT_RUN
-    return graded(met / total, f"lower error than FairQuery at {met} of {total} points ({', '.join(parts)})")
+    spent = overruns_of(results, npqm, experiments=OTHER_BIDS)
+    bought = (
+        "it buys nothing"
+        if spent is None
+        else (
+            f"it spends more than the budget on average at {spent.over} of {spent.points} points with an answer,"
+            f" {spent.worst:.2f} budgets in the worst round"
+        )
+    )
+    return graded(met / total, f"lower error than FairQuery at {met} of {total} points ({', '.join(parts)}); {bought}")
 
 
 def advantage_grows(results: Results, mechanism: str) -> Verdict:
@@ -207,7 +194,7 @@ def advantage_grows(results: Results, mechanism: str) -> Verdict:
         return NOT_RUN
     number = (
         f"error of the best of exp, log and FairQuery over its own, geometric mean: {early:.2f} at 0.1n,"
-        f" {late:.2f} at 0.9n; {_spending(results, mechanism, LATE)} at 0.9n"
+        f" {late:.2f} at 0.9n; {spending(results, mechanism, LATE)} at 0.9n"
     )
     return Verdict("holds" if late > early else "does not hold", number)
 

@@ -75,6 +75,12 @@ Panel = tuple[str, str]
 """A population and a kind of query."""
 
 
+def is_relative(experiment: Experiment) -> bool:
+    """Whether its figure shows errors relative to the truth, of counts and medians alike: the captions of the paper's
+    last three do."""
+    return len(experiment.kinds) > 1
+
+
 def draw_all(results: Results) -> dict[str, Figure]:
     """Every figure that the results allow, by name."""
     figures: dict[str, Figure] = {}
@@ -102,7 +108,7 @@ def save(figure: Figure, target: Path | IO[str], *, kind: str) -> None:
 def _draw_budget(results: Results, experiment: Experiment) -> dict[str, Figure]:
     # As the paper has them: where both queries are shown, a row each, populations side by side.
     panels = [(population, kind) for kind in experiment.kinds for population in experiment.populations]
-    relative = len(experiment.kinds) > 1
+    relative = is_relative(experiment)
     label = _label_relative if relative else _label_error
     drawn = {f"{experiment.name}-error": _draw(results, experiment, panels, _error_line, label, relative=relative)}
     if not relative:

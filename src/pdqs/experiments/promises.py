@@ -23,7 +23,12 @@ from pdqs.experiments.verdicts import MIDDLE, NOT_RUN, NPQM_FORMS, Claim, Verdic
 from pdqs.model.query import Count
 from pdqs.rounds.terms import Terms
 
-CODES = {"IC": "truthful (IC)", "IR": "rational (IR)", "BF": "within budget (BF)", "LDP": "locally private (LDP)"}
+CODES = {
+    "IC": "truthful (IC)",
+    "IR": "rational (IR)",
+    "BF": "within budget (BF), on uniform bids",
+    "LDP": "locally private (LDP)",
+}
 PRESETS = ("gpqm-linear", "gpqm-exp", "gpqm-log")
 OWNERS, C = 200, 2.5
 AUDITED_POPULATION = "exam"

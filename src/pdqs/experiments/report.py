@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from html import escape
 from pathlib import Path
@@ -36,17 +37,19 @@ tr.ours td{font-weight:600} details{margin:.5rem 0} summary{cursor:pointer}
 .v{white-space:nowrap;font-weight:600} .holds{color:#1b6e2e} .part{color:#8a5a00} .not{color:#a31515} .none{color:#666}
 """
 
+_RELATIVE = "Relative absolute error of count and of median queries."
+
 _WHAT = {
     "count-error": "Relative absolute error of count queries.",
     "count-band": "Answers to count queries: their mean, and the band that holds the middle 95 % of them.",
     "median-error": "Absolute error of median queries.",
     "median-band": "Answers to median queries: their mean, and the band that holds the middle 95 % of them.",
-    "shift-2-error": "Set-up 2: NPQM learned from uniform bids and meets normal ones (sd 0.25), kept to (0, 1).",
-    "shift-3-error": "Set-up 3: NPQM learned from normal bids (sd 1), kept to (0, 1), and meets the like.",
-    "shift-4-error": "Set-up 4: NPQM learned from normal bids (sd 1) and meets normal ones with sd 0.25, both kept.",
-    "shift-2-squashed-error": "Set-up 2 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
-    "shift-3-squashed-error": "Set-up 3 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
-    "shift-4-squashed-error": "Set-up 4 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
+    "shift-2-error": f"{_RELATIVE} Set-up 2: NPQM learned from uniform bids, meets normal ones (sd 0.25, kept).",
+    "shift-3-error": f"{_RELATIVE} Set-up 3: NPQM learned from normal bids (sd 1), kept to (0, 1), and meets the like.",
+    "shift-4-error": f"{_RELATIVE} Set-up 4: NPQM learned from normal bids (sd 1), meets those of sd 0.25, both kept.",
+    "shift-2-squashed-error": f"{_RELATIVE} Set-up 2 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
+    "shift-3-squashed-error": f"{_RELATIVE} Set-up 3 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
+    "shift-4-squashed-error": f"{_RELATIVE} Set-up 4 with the second mapping: normal bids squashed by 1 / (1 + e^-x).",
     "correlated-error": (
         "Not in the paper: owners with the sensitive value ask more. At strength a an owner with the value bids the"
         " largest of 1 + a uniform draws, at a budget of 0.5n. The weighted estimate is right only at strength 0, the"
@@ -174,7 +177,22 @@ def _svg(figure: Figure, name: str) -> Svg:
 
 
 def _behind(results: Results, experiment: Experiment) -> str:
-    """The table behind a figure: mean errors, and under the last column what they would be if weighted."""
+    """The table behind a figure: mean errors as it shows them; where those are relative, medians as they are, too."""
+    said = "× what was truly spent of the budget where it is more than all; a dash: NO ANSWER"
+    if not figures.is_relative(experiment):
+        return _folded("The table behind it", f"mean errors; {said}", _errors_table(results, experiment))
+    relative = _errors_table(results, experiment, relative=True)
+    medians = _errors_table(results, dataclasses.replace(experiment, kinds=("median",)))
+    return _folded("The table behind it", f"mean relative errors; {said}", relative) + _folded(
+        "The same of medians in the domain's own unit", f"mean absolute errors; {said}", medians
+    )
+
+
+def _folded(title: str, said: str, table: str) -> str:
+    return f"<details><summary>{title} ({said})</summary>{table}</details>"
+
+
+def _errors_table(results: Results, experiment: Experiment, *, relative: bool = False) -> str:
     rows, ours = [], []
     for population in experiment.populations:
         for kind in experiment.kinds:
@@ -182,14 +200,12 @@ def _behind(results: Results, experiment: Experiment) -> str:
                 found = [results.at(experiment.name, population, kind, mechanism, level) for level in experiment.levels]
                 if all(sample is None for sample in found):
                     continue
-                cells = [_with_spending(each) for each in found]
+                cells = [_with_spending(each.relative if each and relative else each) for each in found]
                 title = "made population" if population == SYNTHETIC else population.capitalize()
                 rows.append((f"{title}, {kind}", escape(MECHANISMS[mechanism].label), *cells))
                 ours.append(MECHANISMS[mechanism].ours)
     head = ("population, query", "mechanism", *(f"{level:g}" for level in experiment.levels))
-    table = html_table(head, rows, left=2, ours=ours)
-    said = "mean errors; × what was truly spent of the budget where it is more than all; a dash: NO ANSWER"
-    return f"<details><summary>The table behind it ({said})</summary>{table}</details>"
+    return html_table(head, rows, left=2, ours=ours)
 
 
 def _with_spending(sample: Sample | None) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 
 from pdqs.experiments import populations
 from pdqs.experiments.error_ratios import AT_SPENDING, Gain, gains
+from pdqs.experiments.measures import alpha, ppem_per_owner
 from pdqs.experiments.mechanisms import MECHANISMS
-from pdqs.experiments.released_figures import TOLERANCE, compare, compare_medians
+from pdqs.experiments.released_figures import MEDIAN_TOLERANCE, TOLERANCE, compare, compare_medians
 from pdqs.experiments.results import Results
 from pdqs.experiments.verdicts import MAIN, MIDDLE
 from pdqs.present.text import in_digits
@@ -37,17 +38,15 @@ def gains_table(results: Results) -> str:
     found = gains(results)
     if not found:
         return ""
-    names = [name for name in populations.names() if any(name in dict(gain.each) for gain in found)]
+    names = [name for name in populations.names() if any(name in {**dict(g.each), **dict(g.left_out)} for g in found)]
     rows = [
         (
             gain.kind,
             escape(MECHANISMS[gain.theirs].label),
             escape(MECHANISMS[gain.ours].label),
             _words(gain),
-            f"<strong>{gain.ratio.value:.1f}</strong> ({gain.ratio.span})",
-            f"{gain.spent:.2f}",
-            f"{gain.ours_spent:.2f}",
-            *(f"{dict(gain.each)[name]:.1f}" if name in dict(gain.each) else "–" for name in names),
+            *_mean_and_spending(gain),
+            *(_each(gain, name) for name in names),
         )
         for gain in found
     ]
@@ -59,38 +58,55 @@ def gains_table(results: Results) -> str:
         *(name.capitalize() for name in names),
     )
     return (
-        f"<h2>How much smaller the sound forms' errors are, at {found[0].budget:g}n</h2>"
+        f"<h2>How much smaller the errors of the sound forms and the lottery are, at {found[0].budget:g}n</h2>"
         + html_table(head, rows, left=4)
-        + "<p>Ratios of mean errors. At <em>equal true spending</em> ours is given the largest budget of the plan that"
-        " is no more than the other truly spends. “Sound” is the optimal rule, cleared by leave-one-out on the public"
-        " ladder, with the weighted estimate and eps at most 4: truthful and within budget for every bid vector; right"
-        " only if bids say nothing of values. At the honest contract everyone who reports is paid; at the paper's, only"
-        " those whose coin chose the truth. “Reweighted” reads the other mechanism's reports by the weighted estimator"
-        " as well: what is left is the gain of the rule, the rest is the estimator's. A population is left out of the"
-        " mean (–) where NPQM gave no answer or the sound form was never wrong.</p>"
+        + _ABOUT_GAINS
     )
+
+
+def _mean_and_spending(gain: Gain) -> tuple[str, str, str]:
+    if gain.ratio is None:
+        return "–", "–", "–"
+    return f"<strong>{gain.ratio.value:.1f}</strong> ({gain.ratio.span})", f"{gain.spent:.2f}", f"{gain.ours_spent:.2f}"
+
+
+def _each(gain: Gain, population: str) -> str:
+    ratio = dict(gain.each).get(population)
+    return dict(gain.left_out).get(population, "–") if ratio is None else f"{ratio:.1f}"
+
+
+_ABOUT_GAINS = (
+    "<p>Ratios of mean errors. At <em>equal true spending</em> ours is read at what the other truly spends on each"
+    " population: between the two budgets of the plan that spend just less and just more (error against spending,"
+    " both as logarithms, a straight line), or at the largest budget where the other spends more than that. “Sound”"
+    " is the optimal rule, cleared by leave-one-out on the public ladder, with the weighted estimate and eps at most"
+    " 4: truthful and within budget for every bid vector; right only if bids say nothing of values. The honest"
+    " lottery is right whatever bids say, with eps at most 2. At the honest contract everyone who reports is paid;"
+    " at the paper's, only those whose coin chose the truth. “Reweighted” reads the other mechanism's reports by the"
+    " weighted estimator as well: what is left is the gain of the rule, the rest is the estimator's. A population is"
+    " left out of the mean where the other gave <em>no answer</em>, where one of the two was <em>never wrong</em>,"
+    " and, at equal spending, where the other <em>spends too little</em>: no budget of the plan spends as"
+    " little.</p>"
+)
 
 
 def released_table(results: Results) -> str:
     found = compare(results)
     if not found:
         return ""
-    rows = []
-    for each in found:
-        span = f"{each.low:g}" if each.low == each.high else f"{each.low:g} to {each.high:g}"
-        verdict = "agrees" if each.agrees else "differs"
-        rows.append(
-            (
-                escape(MECHANISMS[each.mechanism].label),
-                f"<span class='v {'holds' if each.agrees else 'not'}'>{verdict}</span>",
-                f"{each.budget:g}n",
-                span,
-                f"{each.ours:.2f} ± {2 * each.standard_error:.2f}",
-                f"{each.gap:+.1%}",
-                f"{each.standard_errors:+.1f}",
-                f"{TOLERANCE[each.mechanism]:.0%}",
-            )
+    rows = [
+        (
+            escape(MECHANISMS[each.mechanism].label),
+            _agreement(each.agrees),
+            f"{each.budget:g}n",
+            each.span,
+            f"{each.ours:.2f} ± {2 * each.standard_error:.2f}",
+            f"{each.gap:+.1%}",
+            f"{each.standard_errors:+.1f}",
+            f"{TOLERANCE[each.mechanism]:.0%}",
         )
+        for each in found
+    ]
     agree = sum(each.agrees for each in found)
     head = ("mechanism", "verdict", "budget", "released", "ours", "gap", "gap in standard errors", "asked for")
     return (
@@ -107,16 +123,26 @@ def released_medians_table(results: Results) -> str:
         return ""
     rows = [
         (
-            escape(MECHANISMS[mechanism].label),
-            f"{budget:g}n",
-            f"{low:g}" if low == high else f"{low:g} to {high:g}",
-            f"{ours:.2f} ± {2 * error:.2f}",
+            escape(MECHANISMS[each.mechanism].label),
+            _agreement(each.agrees),
+            f"{each.budget:g}n",
+            each.span,
+            f"{each.ours:.2f} ± {2 * each.standard_error:.2f}",
+            f"{each.apart:+.2f}",
         )
-        for mechanism, budget, low, high, ours, error in found
+        for each in found
     ]
-    return "<h2>The released Customers medians, beside ours</h2><p>Mean absolute error; the true median is 5.</p>" + (
-        html_table(("mechanism", "budget", "released", "ours"), rows, left=1)
+    agree = sum(each.agrees for each in found)
+    return (
+        "<h2>The released Customers medians, beside ours</h2>"
+        f"<p>{agree} of {len(found)} figures agree: within {MEDIAN_TOLERANCE:g} of the released span."
+        " Mean absolute error; the true median is 5.</p>"
+        + html_table(("mechanism", "verdict", "budget", "released", "ours", "apart"), rows, left=2)
     )
+
+
+def _agreement(agrees: bool) -> str:
+    return f"<span class='v {'holds' if agrees else 'not'}'>{'agrees' if agrees else 'differs'}</span>"
 
 
 def measured_table(results: Results, budget: float = MIDDLE) -> str:
@@ -130,8 +156,8 @@ def measured_table(results: Results, budget: float = MIDDLE) -> str:
             run = [sample for sample in found if sample is not None]
             if run:
                 spent = np.mean([(sample["spent"] / sample["budget"]).mean() for sample in run])
-                bought = np.mean([(sample["privacy"] / sample["owners"]).mean() for sample in run])
-                alphas = ["–" if each is None else in_digits(float(np.quantile(each.error, 0.95)), 3) for each in found]
+                bought = np.mean([ppem_per_owner(sample) for sample in run])
+                alphas = ["–" if each is None else in_digits(alpha(each), 3) for each in found]
                 rows.append((escape(MECHANISMS[mechanism].label), f"{spent:.2f}", f"{bought:.3f}", *alphas))
         if rows:
             head = ("mechanism", "spent / budget", "PPEM per owner", *(f"α, {name.capitalize()}" for name in names))

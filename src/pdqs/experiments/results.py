@@ -151,24 +151,39 @@ class Ratio:
         return f"{self.low:.1f} or more" if self.low > 0.05 else "too few errors to say"
 
 
-def geometric_ratio(above: Sequence[Floats], below: Sequence[Floats], seed: int = 0) -> Ratio:
+Blend = tuple[tuple[float, Floats], ...]
+"""Errors of one or more samples with weights that sum to 1: their mean is the weighted geometric mean of theirs."""
+
+
+def ratio_of_means(above: Floats, below: Blend) -> float:
+    """mean(above) / mean(below).
+
+    >>> ratio_of_means(np.array([4.0]), ((0.5, np.array([1.0])), (0.5, np.array([4.0]))))
+    2.0
+    """
+    return math.exp(math.log(above.mean()) - sum(weight * math.log(under.mean()) for weight, under in below if weight))
+
+
+def geometric_ratio(above: Sequence[Floats], below: Sequence[Blend], seed: int = 0) -> Ratio:
     """The geometric mean over pairs of mean(above) / mean(below), with a bootstrap interval (rounds drawn again).
 
     >>> rng = np.random.default_rng(1)
-    >>> found = geometric_ratio([2 + rng.random(100)], [1 + rng.random(100)])
+    >>> found = geometric_ratio([2 + rng.random(100)], [((1.0, 1 + rng.random(100)),)])
     >>> bool(found.low < found.value < found.high)
     True
     """
     rng = np.random.default_rng(seed)
     logs = np.zeros(RESAMPLES)
-    value = 0.0
-    for over, under in zip(above, below, strict=True):
-        value += math.log(over.mean() / under.mean()) / len(above)
+    for over, unders in zip(above, below, strict=True):
         # A resample without a single error makes a ratio infinite, as it should; one without any says nothing.
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs += (np.log(_resampled_means(over, rng)) - np.log(_resampled_means(under, rng))) / len(above)
+            logs += np.log(_resampled_means(over, rng)) / len(above)
+            for weight, under in unders:
+                if weight:
+                    logs -= weight * np.log(_resampled_means(under, rng)) / len(above)
     low, high = np.exp(np.nanquantile(logs, [0.025, 0.975], method="nearest"))
-    return Ratio(math.exp(value), float(low), float(high))
+    value = math.prod(ratio_of_means(*pair) ** (1.0 / len(above)) for pair in zip(above, below, strict=True))
+    return Ratio(value, float(low), float(high))
 
 
 def _resampled_means(values: Floats, rng: np.random.Generator) -> Floats:
