@@ -158,7 +158,7 @@ def test_who_beats_fairquery_is_said_of_each_mechanism_and_form_by_itself() -> N
     assert said == {"printed": "holds", "released": "holds", "mended": "does not hold", "gpqm-exp": "does not hold"}
 
 
-@pytest.mark.parametrize(("error", "said"), [(0.1, "holds"), (0.11, "holds in part")])
+@pytest.mark.parametrize(("error", "said"), [(0.09, "holds"), (0.11, "holds in part")])
 def test_a_mechanism_is_pac_by_the_error_that_95_of_100_rounds_keep_to(error: float, said: str) -> None:
     """Errors of a made-up median are small beside its domain, so half of the cases always hold."""
     results = made_up_results(lambda cell: error if cell.kind == "count" else 0.0, lambda _: {"spent": 600.0})
@@ -188,7 +188,7 @@ def test_purchased_privacy_is_judged_by_who_buys_most_and_who_errs_least(linear:
 
 
 def test_every_verdict_comes_with_a_number() -> None:
-    for claim, found in judge(made_up_results(by_mechanism(npqm=0.2))):
+    for claim, found in judge(made_up_results(by_mechanism(npqm=0.2), lambda cell: {"privacy": 500.0 + is_npqm(cell)})):
         if found is NOT_RUN and claim in PROMISED:
             continue  # audits say these, and there are none here
         assert any(letter.isdigit() for letter in found.number), claim.name

@@ -91,7 +91,10 @@ def are_rare_on_other_bids(results: Results, npqm: str) -> Verdict:
 def _rare(found: Overruns | None) -> Verdict:
     if found is None:
         return NOT_RUN
-    number = f"{found.said}; on average at {found.over} of {found.points} points; {found.worst:.2f} budgets at worst"
+    number = (
+        f"{found.said}; their mean passes it at {found.over} of {found.points} points;"
+        f" {found.worst:.2f} budgets expected at worst"
+    )
     return graded(1.0 - found.made, number, holds=0.95, in_part=0.80)
 
 

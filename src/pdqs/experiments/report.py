@@ -61,7 +61,8 @@ _WHAT = {
     ),
     "domain-size-epsilon": (
         "Not in the paper: the same 2,000 owners, their values cut into more and more classes. The printed eps knows"
-        " two values only, and tells ever less of what a report gives away; the sound forms keep the true eps to 4."
+        " two values only, and tells ever less of what a report gives away; the sound forms keep the true eps to 4,"
+        " the honest lottery to 2."
     ),
 }
 
