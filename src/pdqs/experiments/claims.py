@@ -13,15 +13,11 @@ from pdqs.experiments.measures import MEASURED
 from pdqs.experiments.mechanisms import MECHANISMS
 from pdqs.experiments.promises import PROMISED
 from pdqs.experiments.results import Results
-from pdqs.experiments.verdicts import Claim, Verdict, of_each_form
-
-
-def _of(mechanism: str, judged: Callable[[Results, str], Verdict]) -> Callable[[Results], Verdict]:
-    return lambda results: judged(results, mechanism)
+from pdqs.experiments.verdicts import Claim, Verdict, of_each_form, of_mechanism
 
 
 def _linear(judged: Callable[[Results, str], Verdict]) -> Callable[[Results], Verdict]:
-    return _of("gpqm-linear", judged)
+    return of_mechanism("gpqm-linear", judged)
 
 
 CLAIMS = (
@@ -32,7 +28,7 @@ CLAIMS = (
         Claim(
             f"beats-fq-{name}",
             f"{MECHANISMS[name].label} beats FairQuery in most experiments",
-            _of(name, accuracy.beats_fairquery),
+            of_mechanism(name, accuracy.beats_fairquery),
         )
         for name in ("gpqm-linear", "gpqm-exp", "gpqm-log")
     ),

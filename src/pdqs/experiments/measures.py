@@ -12,7 +12,6 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -32,6 +31,7 @@ from pdqs.experiments.verdicts import (
     Verdict,
     errors_at,
     graded,
+    of_mechanism,
     points,
     samples_at,
 )
@@ -129,7 +129,7 @@ def _claims(
     name: str, judge: Callable[[Results, str], Verdict], mechanisms: tuple[str, ...], words: str
 ) -> tuple[Claim, ...]:
     return tuple(
-        Claim(f"{name}-{mechanism}", f"{MECHANISMS[mechanism].label} {words}", partial(judge, mechanism=mechanism))
+        Claim(f"{name}-{mechanism}", f"{MECHANISMS[mechanism].label} {words}", of_mechanism(mechanism, judge))
         for mechanism in mechanisms
     )
 

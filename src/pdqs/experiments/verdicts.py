@@ -115,13 +115,18 @@ def lowest(name: str) -> Callable[[dict[str, float]], bool]:
     return lambda errors: math.isfinite(errors[name]) and errors[name] <= min(errors.values())
 
 
+def of_mechanism(mechanism: str, judge: Callable[[Results, str], Verdict]) -> Callable[[Results], Verdict]:
+    """How a claim about mechanisms is judged of one of them."""
+    return lambda results: judge(results, mechanism)
+
+
 def of_each_form(name: str, text: str, judge: Callable[[Results, str], Verdict]) -> list[Claim]:
     """A claim about NPQM, judged of each of its forms on a line of its own."""
-
-    def judged_of(mechanism: str) -> Callable[[Results], Verdict]:
-        return lambda results: judge(results, mechanism)
-
     return [
-        Claim(f"{name}-{form}", f"{text}: NPQM {'mended' if form == 'mended' else f'as {form}'}", judged_of(mechanism))
+        Claim(
+            f"{name}-{form}",
+            f"{text}: NPQM {'mended' if form == 'mended' else f'as {form}'}",
+            of_mechanism(mechanism, judge),
+        )
         for form, mechanism in NPQM_FORMS.items()
     ]
