@@ -11,11 +11,9 @@ from sqlalchemy import select
 from market.town import Town
 from pdqs.market import clearing_ahead, reads, round_steps
 from pdqs.market.clearing_ahead import NOTHING, Ahead
-from pdqs.market.lots import named_bids
+from pdqs.market.lots import bids_found, named_bids
 from pdqs.market.store.schema import bids, offers, rounds
-from pdqs.privacy.loss import Q_UNITS
 from pdqs.protocol.market_messages import Round
-from pdqs.verifying.figures import Cleared
 
 
 def due(town: Town) -> Round:
@@ -65,10 +63,6 @@ def test_a_bid_written_down_since_is_in_the_root(
     assert published.root == root_of(town, found) != before
 
 
-def chances(made: Cleared) -> list[int]:
-    return [int(chance) for chance in (made.offers.chance * Q_UNITS).tolist()]
-
-
 def test_offers_are_on_the_bids_that_the_transaction_finds(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     found = due(town)
     used: list[Ahead] = []
@@ -81,15 +75,14 @@ def test_offers_are_on_the_bids_that_the_transaction_finds(town: Town, monkeypat
     monkeypatch.setattr(round_steps, "offers_ahead", overtaken)
     round_steps.clear_round(town.market, town.operator, found.round_id)
     with town.market.store.read() as connection:
-        now = named_bids(connection, found.round_id)
+        now = bids_found(connection, found.round_id)
         row = connection.execute(select(rounds).where(rounds.c.round_id == found.round_id)).one()
-        kept = connection.execute(select(offers).where(offers.c.round_id == found.round_id)).all()
-    assert used[0].offers is not None
-    stored = {line.owner_id: (line.chance_numerator, line.payment_micros) for line in kept}
-    right, stale = (
-        dict(zip(some.owner_ids, zip(chances(made), made.offers.payment_micros.tolist(), strict=True), strict=True))
-        for some, made in ((now, clearing_ahead.offers_for(now, row)), (used[0].bids, used[0].offers))
-    )
+        kept = connection.execute(
+            select(offers).where(offers.c.round_id == found.round_id).order_by(offers.c.owner_id)
+        ).all()
+    assert used[0].made is not None
+    stored = [line._asdict() for line in kept]
+    right, stale = clearing_ahead.made_of(now, row).rows, used[0].made.rows
     assert stored == right
     assert stored != stale
 
@@ -99,16 +92,16 @@ def test_what_was_made_ahead_is_what_is_kept(town: Town, monkeypatch: pytest.Mon
     found = due(town)
     round_steps.close_bids(town.market, town.operator, found.round_id)
     made = clearing_ahead.offers_ahead(town.market, found.round_id)
-    assert made.offers is not None
+    assert made.made is not None
 
     def refused(*_given: Any) -> Any:
         raise AssertionError("cleared inside the transaction")
 
     monkeypatch.setattr(round_steps, "offers_ahead", lambda *_: made)
-    monkeypatch.setattr(clearing_ahead, "offers_for", refused)
+    monkeypatch.setattr(clearing_ahead, "made_of", refused)
     round_steps.clear_round(town.market, town.operator, found.round_id)
     done = reads.round_by_id(town.market, town.operator, found.round_id)
-    assert (done.state, done.committed_micros) == ("reporting", made.offers.offers.spent_micros)
+    assert (done.state, done.committed_micros) == ("reporting", made.made.cleared.offers.spent_micros)
 
 
 def test_nothing_is_made_ahead_of_its_time(town: Town) -> None:

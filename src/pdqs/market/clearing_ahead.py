@@ -13,13 +13,25 @@ from typing import final
 from sqlalchemy import Connection, select
 
 from pdqs.market.context import Market
-from pdqs.market.lots import NamedBids, named_bids, words_of
-from pdqs.market.round_terms import terms_of
+from pdqs.market.lots import NamedBids, bids_found, named, words_of
+from pdqs.market.round_terms import numerators_of, terms_of
 from pdqs.market.store.schema import rounds
 from pdqs.market.store.sql import Found
 from pdqs.market.views import plan_of
+from pdqs.model.errors import ensure
+from pdqs.privacy.loss import Q_UNITS
 from pdqs.rounds.merkle import MerkleTree
 from pdqs.verifying.figures import Cleared, cleared
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """The offers that a round's bids were made into, and their rows for the store, by owner."""
+
+    bids: NamedBids
+    cleared: Cleared
+    rows: list[dict[str, object]]
 
 
 @final
@@ -27,25 +39,43 @@ from pdqs.verifying.figures import Cleared, cleared
 class Ahead:
     """What was made of a round's bids as they were when they were read."""
 
-    bids: NamedBids
+    found: list[tuple[str, int]]
     tree: MerkleTree | None = None
-    offers: Cleared | None = None
+    made: Made | None = None
 
-    def tree_over(self, found: NamedBids) -> MerkleTree:
+    def tree_over(self, found: list[tuple[str, int]], round_id: str) -> MerkleTree:
         """The tree over the bids that are found now."""
-        return self.tree if self.tree is not None and self.bids == found else found.tree()
+        return self.tree if self.tree is not None and self.found == found else named(round_id, found).tree()
 
-    def offers_on(self, found: NamedBids, row: Found) -> Cleared:
+    def made_of(self, found: list[tuple[str, int]], row: Found) -> Made:
         """The offers on the bids that are found now."""
-        return self.offers if self.offers is not None and self.bids == found else offers_for(found, row)
+        return self.made if self.made is not None and self.found == found else made_of(found, row)
 
 
-NOTHING = Ahead(bids=NamedBids(owner_ids=[], pseudonyms=[], bid_micros=[]))
+NOTHING = Ahead(found=[])
 
 
-def offers_for(found: NamedBids, row: Found) -> Cleared:
+def made_of(found: list[tuple[str, int]], row: Found) -> Made:
     """The offers that a round's terms and draws make of its bids."""
-    return cleared(found.bid_micros, words_of(row, found.pseudonyms), terms_of(plan_of(row)))
+    bids = named(row.round_id, found)
+    done = cleared(bids.bid_micros, words_of(row, bids.pseudonyms), terms_of(plan_of(row)))
+    return Made(bids=bids, cleared=done, rows=_rows(row.round_id, bids.owner_ids, done))
+
+
+def _rows(round_id: str, owner_ids: list[str], done: Cleared) -> list[dict[str, object]]:
+    offered = done.offers
+    ensure(offered.spent_micros <= offered.budget_micros, "the offers add up to more than the budget")
+    columns = {
+        "owner_id": owner_ids,
+        "q_numerator": numerators_of(offered).tolist(),
+        "payment_micros": offered.payment_micros.tolist(),
+        "chance_numerator": (offered.chance * Q_UNITS).astype(int).tolist(),
+        "draw": done.draws.tolist(),
+        "posted_micros": done.posted_micros,
+        "stage": offered.stage.tolist(),
+    }
+    by_owner = sorted(zip(*columns.values(), strict=True))  # in the order of the table's key, which writes fastest
+    return [{"round_id": round_id, **dict(zip(columns, own, strict=True))} for own in by_owner]
 
 
 def tree_ahead(market: Market, round_id: str) -> Ahead:
@@ -54,8 +84,8 @@ def tree_ahead(market: Market, round_id: str) -> Ahead:
         row = _open_round(connection, round_id)
         if row is None or row.seed is None or row.bids_root is not None or market.clock() < row.bids_close_at_ms:
             return NOTHING
-        found = named_bids(connection, round_id)
-    return Ahead(bids=found, tree=found.tree())
+        found = bids_found(connection, round_id)
+    return Ahead(found=found, tree=named(round_id, found).tree())
 
 
 def offers_ahead(market: Market, round_id: str) -> Ahead:
@@ -64,8 +94,8 @@ def offers_ahead(market: Market, round_id: str) -> Ahead:
         row = _open_round(connection, round_id)
         if row is None or row.bids_root is None or row.nonce is None:
             return NOTHING
-        found = named_bids(connection, round_id)
-    return Ahead(bids=found, offers=offers_for(found, row)) if len(found) >= plan_of(row).minimum_owners else NOTHING
+        found = bids_found(connection, round_id)
+    return Ahead(found=found, made=made_of(found, row)) if len(found) >= plan_of(row).minimum_owners else NOTHING
 
 
 def _open_round(connection: Connection, round_id: str) -> Found | None:

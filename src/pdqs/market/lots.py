@@ -87,18 +87,25 @@ class NamedBids:
         return tree_over(self.pseudonyms, self.bid_micros)
 
 
+def bids_found(connection: Connection, round_id: str) -> list[tuple[str, int]]:
+    """Every owner who bid in a round, with her bid, in the order of their ids."""
+    own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id).order_by(bids.c.owner_id)
+    return [(owner_id, bid_micros) for owner_id, bid_micros in connection.execute(own)]
+
+
+def named(round_id: str, found: Sequence[tuple[str, int]]) -> NamedBids:
+    """Bids in the order of their owners' pseudonyms."""
+    by_name = sorted((pseudonym_of(round_id, owner_id), owner_id, bid_micros) for owner_id, bid_micros in found)
+    return NamedBids(
+        owner_ids=[owner_id for _, owner_id, _ in by_name],
+        pseudonyms=[pseudonym for pseudonym, _, _ in by_name],
+        bid_micros=[bid_micros for _, _, bid_micros in by_name],
+    )
+
+
 def named_bids(connection: Connection, round_id: str) -> NamedBids:
     """All bids of a round."""
-    own = select(bids.c.owner_id, bids.c.bid_micros).where(bids.c.round_id == round_id)
-    found = sorted(
-        (pseudonym_of(round_id, owner_id), owner_id, bid_micros)
-        for owner_id, bid_micros in connection.execute(own).all()
-    )
-    return NamedBids(
-        owner_ids=[owner_id for _, owner_id, _ in found],
-        pseudonyms=[pseudonym for pseudonym, _, _ in found],
-        bid_micros=[bid_micros for _, _, bid_micros in found],
-    )
+    return named(round_id, bids_found(connection, round_id))
 
 
 def root_over(market: Market, row: Found, tree: MerkleTree, bids_in_it: int, now_ms: int) -> BidsRoot:

@@ -21,11 +21,11 @@ from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
-from pdqs.market.lots import NONCE_SECONDS, named_bids, new_secrets, promised_of, root_over, root_over_reports
+from pdqs.market.lots import NONCE_SECONDS, bids_found, new_secrets, promised_of, root_over, root_over_reports
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
 from pdqs.market.round_lines import kept_lines
-from pdqs.market.round_terms import frozen, numerators_of, outcome_of, receipt_key_of, terms_of
+from pdqs.market.round_terms import frozen, outcome_of, receipt_key_of, terms_of
 from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
 from pdqs.market.store.schema import offers, reports, rounds
 from pdqs.market.store.sql import Found, insert_many
@@ -34,11 +34,9 @@ from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, visible_round
 from pdqs.model.errors import InvariantError, ensure
 from pdqs.planning.forecasts import forecast_half_width
-from pdqs.privacy.loss import Q_UNITS
 from pdqs.protocol.market_messages import NonceReveal, Round, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 from pdqs.rounds.commitments import commitment_to
-from pdqs.verifying.figures import Cleared
 
 __all__ = [
     "advance_due",
@@ -98,8 +96,8 @@ def close_bids(market: Market, actor: User, round_id: str) -> None:
         if now < row.bids_close_at_ms:
             raise ConflictError(ProblemType.TOO_EARLY, too_early("bids", row.bids_close_at_ms, now))
         if row.seed is not None:  # rounds that were opened before there were draws have none to commit to
-            found = named_bids(connection, round_id)
-            root = root_over(market, row, ahead.tree_over(found), len(found), now)
+            found = bids_found(connection, round_id)
+            root = root_over(market, row, ahead.tree_over(found, round_id), len(found), now)
             _change(connection, round_id, bids_root=root.model_dump_json())
 
 
@@ -232,51 +230,35 @@ def _nonce_due(row: Found) -> int:
 
 def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING) -> None:
     """Clear a round whose bids are closed, or wait for its nonce, or call it off."""
-    plan, frozen_bids = plan_of(row), named_bids(connection, row.round_id)
+    plan, found = plan_of(row), bids_found(connection, row.round_id)
     terms = terms_of(plan)
     # The software may have changed since the round was opened; what was promised may not.
     again = frozen(row.round_id, plan, row.bids_close_at_ms, receipt_key_of(row.terms), promised_of(row.terms))
     same = again.hash == row.terms_hash
     ensure(same, "the terms, as this version reads them, are not those frozen when the round was opened")
-    if len(frozen_bids) < plan.minimum_owners:
-        few = f"{len(frozen_bids)} owners bid, and the round needs {plan.minimum_owners}"
+    if len(found) < plan.minimum_owners:
+        few = f"{len(found)} owners bid, and the round needs {plan.minimum_owners}"
         _cancel(connection, row, now, few)
         return
     if row.seed is not None and row.nonce is None:
         if now >= _nonce_due(row):
             _cancel(connection, row, now, "its consumer did not tell her nonce in time")
         return
-    made = ahead.offers_on(frozen_bids, row)
-    insert_many(connection, offers, _offer_rows(row.round_id, frozen_bids.owner_ids, made))
+    made = ahead.made_of(found, row)
+    offered = made.cleared.offers
+    insert_many(connection, offers, made.rows)
     closes = {"reports_close_at_ms": now + 1000 * plan.report_seconds}
-    half_width = forecast_half_width(made.offers.information_for(terms.estimator), len(made.offers))
+    half_width = forecast_half_width(offered.information_for(terms.estimator), len(offered))
     _change(
         connection,
         row.round_id,
         state="reporting",
-        **{**closes, **open_first_stage(connection, row, frozen_bids.owner_ids, made.offers, now)},
-        offers=made.offers.bought,
-        committed_micros=made.offers.spent_micros,
+        **{**closes, **open_first_stage(connection, row, made.bids.owner_ids, offered, now)},
+        offers=offered.bought,
+        committed_micros=offered.spent_micros,
         forecast_half_width=half_width if half_width < float("inf") else None,
     )
     round_letters.tell_offered(connection, row.round_id, now)
-
-
-def _offer_rows(round_id: str, owner_ids: list[str], made: Cleared) -> list[dict[str, object]]:
-    offered = made.offers
-    ensure(offered.spent_micros <= offered.budget_micros, "the offers add up to more than the budget")
-    columns = {
-        "owner_id": owner_ids,
-        "q_numerator": numerators_of(offered).tolist(),
-        "payment_micros": offered.payment_micros.tolist(),
-        "chance_numerator": (offered.chance * Q_UNITS).astype(int).tolist(),
-        "draw": made.draws.tolist(),
-        "posted_micros": made.posted_micros,
-        "stage": offered.stage.tolist(),
-    }
-    return [
-        {"round_id": round_id, **dict(zip(columns, own, strict=True))} for own in zip(*columns.values(), strict=True)
-    ]
 
 
 def _settle(connection: Connection, row: Found, now: int) -> None:
