@@ -6,6 +6,8 @@ The pictures of the market's pages are taken by the browser tests, which the sam
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import tempfile
 from pathlib import Path
@@ -54,7 +56,8 @@ def draw_all(out: Path) -> list[Path]:
     for name, figure in drawn.items():
         figures.save(figure, out / name)
     with tempfile.TemporaryDirectory() as folder:
-        command(["demo", "--out", folder, "--json"])
+        with contextlib.redirect_stdout(io.StringIO()):
+            command(["demo", "--out", folder, "--json"])
         (out / "demo.png").write_bytes((Path(folder) / "demo.png").read_bytes())
     return [*(out / name for name in drawn), out / "demo.png"]
 

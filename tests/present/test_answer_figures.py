@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,16 +78,30 @@ def test_a_quantile_is_shown_on_its_cumulative_shares() -> None:
     assert traded(QUERIES["count"]).answer.cdf() is None
 
 
-def test_the_windows_of_a_quantile_reach_half_a_value_beyond_what_the_legend_says() -> None:
-    """Few points of the cumulative shares are known from sides; the windows are wide by the values all the same."""
+def test_the_window_of_a_quantile_reaches_half_a_value_beyond_what_the_legend_says() -> None:
+    """Few points of the cumulative shares are known from sides; the window is wide by the values all the same."""
     answer = traded(pdqs.Median(AGES, "How old are you?"), question="side").answer
-    axes = answer.figure().axes[0]
-    half = 0.5 * AGES.step
-    spans = sorted(patch.get_extents().width for patch in axes.patches)
-    ends = [answer.interval, answer.interval_if_dishonest()]
-    across = axes.transData.transform([(high + half, 0.0) for _, high in ends])[:, 0]
-    across -= axes.transData.transform([(low - half, 0.0) for low, _ in ends])[:, 0]
-    assert spans == pytest.approx(sorted(across))
+    axes: Any = answer.figure().axes[0]
+    half, (low, high) = 0.5 * AGES.step, answer.interval
+    (window,) = axes.patches
+    assert (window.get_x(), window.get_x() + window.get_width()) == pytest.approx((low - half, high + half))
+
+
+def test_what_a_quantile_would_be_if_some_cheat_is_a_bar_of_its_own_within_view() -> None:
+    answer = traded(pdqs.Median(AGES), question="side").answer
+    axes: Any = answer.figure().axes[0]
+    (bar,) = (line for line in axes.lines if str(line.get_label()).startswith("if 5% cheat"))
+    assert tuple(bar.get_xdata()) == answer.interval_if_dishonest()
+    low, high = axes.get_xlim()
+    assert low < bar.get_xdata()[0] <= bar.get_xdata()[1] < high
+    assert bar.get_marker() == "s"
+
+
+def test_both_intervals_of_a_mean_have_equally_many_decimals() -> None:
+    answer = dataclasses.replace(traded(pdqs.Mean(AGES)).answer, interval=(34.5, 37.2))
+    said = [text.get_text() for text in answer.figure().axes[0].texts]
+    decimals = {len(number.partition(".")[2]) for words in said for number in words.split(" to ")}
+    assert len(decimals) == 1, said
 
 
 def test_the_stages_of_a_quantile_are_drawn_below_it_where_there_are_any() -> None:
@@ -122,6 +137,22 @@ def test_a_histogram_shows_the_intervals_of_each_and_of_all_at_once() -> None:
     own, joint = ([segment[:, 0] for segment in lines.get_segments()] for lines in axes.collections)
     assert np.allclose(own, answer.interval)
     assert np.allclose(joint, answer.simultaneous)
+
+
+def test_long_questions_and_names_keep_their_beginning_and_stay_on_the_page() -> None:
+    asked = "What do you like best in the whole wide world, and would you be so kind as to tell us why that is so? " * 2
+    words = ["b" * 60, "a name that goes on and on and on and on"]
+    figure = traded(pdqs.Histogram(pdqs.Domain.categories([*words, "c"]), asked)).answer.figure()
+    assert_legible(figure)
+    assert [name.get_text()[:9] for name in figure.axes[0].get_yticklabels()] == [*(word[:9] for word in words), "c"]
+
+
+def test_signs_that_the_font_lacks_are_noted_and_no_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    figure = traded(pdqs.Count("\u65e5\u672c?")).answer.figure()
+    with caplog.at_level("INFO", logger="pdqs.present"):
+        figures.save(figure, tmp_path / "a.png")
+    (note,) = caplog.messages
+    assert note.endswith("a.png: the letters of some names are not in its font, and are drawn as boxes")
 
 
 def test_no_answer_is_drawn_as_the_reason_why() -> None:

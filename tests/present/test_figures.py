@@ -117,20 +117,29 @@ def strips(names: list[str], scale: float) -> list[figures.Strip]:
     ]
 
 
+PROMISES = {"IC": "no lie gains", "IR": "nobody loses", "BF": "it holds", "LDP": "no more is learned", "COV": "it covers"}
+
+
+def drawn(shown: list[figures.Strip], scale: float = 1.0, unit: str = "u") -> Any:
+    return figures.demo_figure(shown, title="How many?", truth=scale / 2, unit=unit, promises=PROMISES)
+
+
 @pytest.mark.parametrize("scale", [1.0, 1000.0, 450_000.0])
 def test_a_demonstration_is_legible_at_any_size_of_answer(scale: float) -> None:
     names = ["GPQM linear", "GPQM exponential", "GPQM logarithmic", "FairQuery", "sound", "honest"]
-    figure = figures.demo_figure(strips(names, scale), title="How many?", truth=scale / 2, unit="owners")
+    figure = drawn(strips(names, scale), scale, "owners")
     left, right = figure.axes
     assert [label.get_text() for label in left.get_yticklabels()] == names[::-1]
     assert "owners" in left.get_xlabel()
-    assert [text.get_text() for text in right.texts] == names[-3:], "named on the line, in the order of the rows"
+    named, spelled = right.texts[:-1], right.texts[-1].get_text().splitlines()
+    assert [text.get_text() for text in named] == names[-3:], "named on the line, in the order of the rows"
+    assert spelled == ["broken promises:", *(f"{name}: {PROMISES[name]}" for name in ("IC", "BF", "LDP", "COV"))]
     assert [text.get_text().split("\n")[0] for text in left.texts] == [f"right {20 - i} of 20" for i in range(6)][::-1]
     assert_legible(figure)
 
 
 def test_kept_and_broken_promises_differ_in_colour_and_in_mark_and_no_two_lines_look_alike() -> None:
-    figure = figures.demo_figure(strips(list("abcd"), 1.0), title="t", truth=0.5, unit="u")
+    figure = drawn(strips(list("abcd"), 1.0))
     lines: list[Any] = list(figure.axes[1].lines)  # matplotlib tells the dashes of a line in a private place only
     looks = [(line.get_color(), line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines]
     assert len(set(looks)) == len(looks) == 3
@@ -142,8 +151,8 @@ def test_kept_and_broken_promises_differ_in_colour_and_in_mark_and_no_two_lines_
 
 
 def test_no_more_than_four_curves_are_drawn() -> None:
-    shown = [dataclasses.replace(strip, drawn=True) for strip in strips(list("abcdef"), 1.0)]
-    figure = figures.demo_figure(shown, title="t", truth=0.5, unit="u")
+    shown = [dataclasses.replace(strip, drawn=True, broken=()) for strip in strips(list("abcdef"), 1.0)]
+    figure = drawn(shown)
     assert [text.get_text() for text in figure.axes[1].texts] == list("abcd")
 
 

@@ -16,6 +16,10 @@ UNHEARD = 128 + 13
 """The exit code of a command whose reader has gone (SIGPIPE, which not every system has a name for)."""
 
 
+_NOTED = ("pdqs.tables", "pdqs.present")
+"""The loggers whose notes a person wants to read."""
+
+
 def drop_output() -> None:
     """Send what is left of standard output nowhere: the interpreter flushes it at the end, to a pipe that is broken."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -34,15 +38,17 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def notes_on_stderr() -> Iterator[None]:
-    """What is logged inside of how files were read (``pdqs.tables``) is said to people, if all went well."""
-    logger, notes = logging.getLogger("pdqs.tables"), _Notes()
-    level = logger.level
-    logger.addHandler(notes)
-    logger.setLevel(logging.INFO)
+    """What is logged inside of how files were read and drawn is said to people, if all went well."""
+    notes, loggers = _Notes(), [logging.getLogger(name) for name in _NOTED]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(notes)
+        logger.setLevel(logging.INFO)
     try:
         yield
         for note in notes.kept:
             print(f"note: {note}", file=sys.stderr)
     finally:
-        logger.removeHandler(notes)
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(notes)
+            logger.setLevel(level)

@@ -36,6 +36,15 @@ DRAWS = 1
 FALSE_ALARM = 1e-3
 """The chance that an interval which covers 94 times in 100 is accused by one set of rounds."""
 
+IN_WORDS = {
+    "IC": "no lie gains",
+    "IR": "nobody loses",
+    "BF": "the budget holds",
+    "LDP": "the broker learns no more than stated",
+    "COV": "the interval covers",
+}
+"""What each promise says, to a newcomer."""
+
 _ULPS = 2.0**-50
 
 

@@ -34,6 +34,8 @@ PALE = "#C9DDEA"
 
 _HEIGHTS = {QueryKind.COUNT: 2.9, QueryKind.MEAN: 2.9}
 _WIDTH = 8.4
+_NAME = 28
+"""How many letters of a category's name there is room for."""
 
 
 @styled
@@ -73,7 +75,7 @@ def draw_answer(axes: Axes, answer: Answer) -> None:
             answer,
             (float(numbers[0]), float(numbers[-1])),
             "value, on the scale of all that may be reported",
-            _figure,
+            _alike(*answer.interval, *answer.interval_if_dishonest()),
         )
 
 
@@ -85,11 +87,48 @@ def _title(answer: Answer) -> str:
         told = f"{answer.value:,.0f} of {answer.owners:,} owners ({answer.heard:,} heard)"
     elif isinstance(answer.value, float | int):
         told = f"{_figure(answer.value)} ({told})"
-    return f"{textwrap.shorten(asked, 80, placeholder='…')}\n{told}"
+    return "\n".join([*textwrap.wrap(asked, _line(answer), max_lines=2, placeholder="…"), told])
+
+
+def _line(answer: Answer) -> int:
+    """How many letters a line of the title has room for, beside the names of rows: a tenth of an inch each."""
+    named = answer.query.kind == QueryKind.HISTOGRAM and not answer.query.question.domain.ordered
+    beside = max(len(_name(str(label))) for label in answer.query.question.domain.labels) if named else 12
+    return int(10.0 * (_WIDTH - 0.7)) - beside
+
+
+def _name(label: str) -> str:
+    """A category's name, as much of it as there is room for.
+
+    >>> _name("never"), len(_name("x" * 50))
+    ('never', 28)
+    """
+    return label if len(label) <= _NAME else label[: _NAME - 1].rstrip() + "…"
 
 
 def _figure(amount: float) -> str:
     return in_digits(amount, 4)
+
+
+def _alike(*amounts: float) -> Callable[[float], str]:
+    """How to write these amounts with equally many decimals: as many as the one that needs most.
+
+    >>> figure = _alike(34.5, 30.93)
+    >>> figure(34.5), figure(30.93)
+    ('34.50', '30.93')
+    """
+    decimals = max(len(_figure(amount).partition(".")[2]) for amount in amounts)
+    return f"{{:,.{decimals}f}}".format
+
+
+def _level(answer: Answer) -> str:
+    """How sure an interval is, in the words of a picture.
+
+    >>> from types import SimpleNamespace
+    >>> _level(SimpleNamespace(level=0.95)), _level(SimpleNamespace(level=0.999))
+    ('95% interval', '99.9% interval')
+    """
+    return f"{100.0 * answer.level:.6g}% interval"
 
 
 def _cheated() -> str:
@@ -110,7 +149,7 @@ def _draw_ends(
 ) -> None:
     """Both intervals as bars, one above the other, on the whole scale; the ends in figures beside them."""
     rows = (
-        (1.0, answer.interval, f"{answer.level:.4g} interval", BLUE, "|", 5.0),
+        (1.0, answer.interval, _level(answer), BLUE, "|", 5.0),
         (0.0, answer.interval_if_dishonest(), _cheated(), ORANGE, "s", 2.2),
     )
     left, right = scale
@@ -154,16 +193,10 @@ def _add_shares(axes: Axes, owners: int) -> None:
 def _draw_quantile(axes: Axes, answer: Answer, cdf: Cdf) -> None:
     """The cumulative shares with their band; where they reach p, and the window that the quantile lies in."""
     numbers, step = cdf.numbers, float(answer.query.question.domain.step)
-    (low, high), (least, most) = answer.interval, answer.interval_if_dishonest()
+    (low, high), cheated = answer.interval, answer.interval_if_dishonest()
     half = 0.5 * step
-    for ends, colour, alpha, name in (
-        ((low, high), BLUE, 0.35, f"{answer.level:.4g} interval"),
-        ((least, most), ORANGE, 0.16, _cheated()),
-    ):
-        label = f"{name}: {_figure(ends[0])} to {_figure(ends[1])}"
-        axes.axvspan(
-            ends[0] - half, ends[1] + half, color=colour, alpha=alpha, linewidth=0, label=label, zorder=1 + alpha
-        )
+    said = f"{_level(answer)}: {_figure(low)} to {_figure(high)}"
+    axes.axvspan(low - half, high + half, color=BLUE, alpha=0.3, linewidth=0, label=said, zorder=1)
     axes.fill_between(
         numbers, cdf.low, cdf.high, step="post", color=GREY, alpha=0.35, linewidth=0, label="each share's interval"
     )
@@ -177,12 +210,18 @@ def _draw_quantile(axes: Axes, answer: Answer, cdf: Cdf) -> None:
         textcoords="offset points",
         color=BLUE,
         weight="bold",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
     )
-    axes.set_ylim(-0.03 - 0.07 * len(cdf.windows), 1.03)
+    axes.set_ylim(-0.03 - 0.07 * (len(cdf.windows) + 1), 1.03)
     axes.set_yticks(np.linspace(0, 1, 6), [f"{share:.0%}" for share in np.linspace(0, 1, 6)])
-    shown = np.array([(numbers[0], numbers[-1]), *cdf.windows])
-    axes.set_xlim(float(shown.min()) - step, float(shown.max()) + step)
+    shown = np.array([(numbers[0], numbers[-1]), cheated, *cdf.windows])
+    first, last = float(shown.min()) - step, float(shown.max()) + step
+    named = max((high for _, high in cdf.windows), default=first) + 0.12 * (last - first)
+    axes.set_xlim(first, max(last, named))
     _draw_stages(axes, cdf)
+    below = [_lane(len(cdf.windows) + 1)] * 2
+    said = f"{_cheated()}: {_figure(cheated[0])} to {_figure(cheated[1])}"
+    axes.plot(cheated, below, color=ORANGE, linewidth=2.2, marker="s", markersize=5, label=said)
     axes.xaxis.set_major_formatter("{x:,.10g}")
     axes.set_xlabel("value")
     axes.set_ylabel("owners at or below")
@@ -190,22 +229,24 @@ def _draw_quantile(axes: Axes, answer: Answer, cdf: Cdf) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, fontsize=9.5, columnspacing=2.0)
 
 
+def _lane(row: int) -> float:
+    """The height of a bar below the curve, the first row on top."""
+    return -0.03 - 0.07 * (row - 0.5)
+
+
 def _draw_stages(axes: Axes, cdf: Cdf) -> None:
     """A bar for each stage below the curve: the window that was left after it."""
     for stage, (low, high) in enumerate(cdf.windows, start=1):
-        height = -0.03 - 0.07 * (stage - 0.5)
+        height = _lane(stage)
         axes.plot([low, high], [height, height], color=BLUE, linewidth=3.0, marker="|", solid_capstyle="butt")
-        first, last = (float(end) for end in axes.get_xlim())
-        beyond = high < last - 0.12 * (last - first)  # else its name would be out of view
         axes.annotate(
             f"stage {stage}",
-            (high if beyond else max(low, first), height),
-            xytext=(6, 0) if beyond else (4, 0),
+            (high, height),
+            xytext=(6, 0),
             textcoords="offset points",
             va="center",
             size=9.0,
             color=BLUE,
-            bbox=None if beyond else {"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
 
 
@@ -261,7 +302,7 @@ def _draw_lying_bars(axes: Axes, answer: Answer, labels: list[str]) -> None:
     for row, value, ends in zip(rows, answer.value, joint, strict=True):
         place = (max(float(ends[1]), float(value)), float(row))
         axes.annotate(f"{value:,.0f}", place, xytext=(8, 0), textcoords="offset points", va="center", color=BLUE)
-    axes.set_yticks(rows, [textwrap.shorten(label, 28, placeholder="…") for label in labels])
+    axes.set_yticks(rows, [_name(label) for label in labels])
     axes.set_ylim(-0.6, rows.size - 0.4)
     axes.set_xlim(0, 1.12 * max(float(joint.max()), 1.0))
     axes.grid(axis="y", visible=False)
@@ -277,4 +318,4 @@ def _name_intervals(axes: Axes) -> None:
 
 
 def _own(answer: Answer) -> str:
-    return f"{answer.level:.4g} interval of each"
+    return f"{_level(answer)} of each"

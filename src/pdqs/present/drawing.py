@@ -6,6 +6,8 @@ Colours are Okabe and Ito's, told apart by colour-blind readers too; shape and p
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -17,6 +19,8 @@ from pdqs.tables.atomic import replacing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+LOGGER = logging.getLogger("pdqs.present")
 
 KINDS = (".png", ".svg", ".pdf")
 
@@ -39,9 +43,12 @@ _STYLE: dict[Any, Any] = {
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, SVG or PDF by the ending of its name, whole or not at all."""
-    with replacing(path) as temporary:
+    """Write a figure as PNG, SVG or PDF by the ending of its name, whole or not at all; signs it lacks are noted."""
+    with replacing(path) as temporary, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         figure.savefig(temporary, dpi=150)
+    if any("missing from font" in str(each.message) for each in said):
+        LOGGER.info("%s: the letters of some names are not in its font, and are drawn as boxes", path)
 
 
 P = ParamSpec("P")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -144,13 +144,37 @@ class Strip:
 
 
 @styled
-def demo_figure(strips: Sequence[Strip], *, title: str, truth: float, unit: str) -> Figure:
-    """Answers against the truth on the left, whom some of the mechanisms hear on the right."""
+def demo_figure(
+    strips: Sequence[Strip], *, title: str, truth: float, unit: str, promises: Mapping[str, str]
+) -> Figure:
+    """Answers against the truth on the left, whom some of the mechanisms hear on the right.
+
+    ``promises`` says in words what a name in ``broken`` stands for; those that were broken are written below.
+    """
     figure, (answers, curves) = blank(12.5, 5.6, 2, gridspec_kw={"width_ratios": (1.55, 1.0)})
     figure.suptitle(title, x=0.01, ha="left", weight="bold", size=13)
     _draw_answers(answers, strips, truth, unit)
     _draw_heard(curves, [strip for strip in strips if strip.drawn][:MOST_CURVES])
+    broken = {name for strip in strips for name in strip.broken}
+    if broken:
+        listed = [f"{name}: {words}" for name, words in promises.items() if name in broken]
+        _spell_out(curves, ["broken promises:", *listed])
     return figure
+
+
+def _spell_out(axes: Axes, lines: Sequence[str]) -> None:
+    """A line each below a panel."""
+    axes.annotate(
+        "\n".join(lines),
+        (0.0, 0.0),
+        xycoords="axes fraction",
+        xytext=(0, -44),
+        textcoords="offset points",
+        va="top",
+        size=9.5,
+        color=ORANGE,
+        annotation_clip=False,
+    )
 
 
 def _draw_answers(axes: Axes, strips: Sequence[Strip], truth: float, unit: str) -> None:

@@ -38,6 +38,7 @@ def run(
 
     from pdqs.auditing.price_patterns import DEARER
     from pdqs.cli.output import console_output, json_text
+    from pdqs.cli.promises import IN_WORDS
     from pdqs.cli.showcase import MECHANISMS, moral, question_of, showings
     from pdqs.experiments import populations
     from pdqs.model.errors import TermsError
@@ -71,6 +72,7 @@ def run(
         title=f"Same money, and owners {_dearer(query)} ask {DEARER:g} times more: who is still right?\n{words}",
         truth=truth,
         unit=unit,
+        promises=IN_WORDS,
     )
     figures.save(drawn, out / "demo.png")
     files.write_text(out / "demo.json", json_text(result))
@@ -100,6 +102,8 @@ def _make_folder(path: Path, overwrite: bool) -> None:
 
 
 def _table(to: Output, shown: Sequence[Showing]) -> None:
+    from pdqs.cli.promises import IN_WORDS
+
     rows = []
     for one in shown:
         answer, payments = one.first.answer, one.first.payments
@@ -113,8 +117,9 @@ def _table(to: Output, shown: Sequence[Showing]) -> None:
         rows.append((one.name, *told, f"{one.held}/{len(one.rounds)}", spent, kept))
     level = f"{shown[0].first.answer.level:.0%}"
     to.rows(("mechanism", "answer", "error", f"{level} interval", "held", "budget", "promises kept"), rows)
-    to.say("IC no lie gains, IR nobody loses, BF the budget holds ((BF): on average),")
-    to.say("LDP the broker learns no more than stated, COV the interval covers;")
+    named = [f"{name} {words}" for name, words in IN_WORDS.items()]
+    to.say(f"{', '.join(named[:3])} ((BF): on average),")
+    to.say(f"{', '.join(named[3:])};")
     to.say("nobody promises that owners do not send noise, nor that a bid tells nothing")
 
 
