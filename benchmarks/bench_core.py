@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -79,3 +80,22 @@ def test_importing_pdqs_costs_little_more_than_importing_numpy(benchmark, capsys
     with capsys.disabled():
         print(f"\nimport pdqs: {ours:.3f} s, {ours / numpys:.2f} times import numpy")
     assert ours < 0.3
+
+
+@pytest.mark.benchmark(group="import")
+def test_the_list_of_commands_is_there_at_once(benchmark, capsys):
+    """The whole process, from starting Python to its end."""
+
+    def seconds(*words: str) -> float:
+        runs = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, *words], capture_output=True, check=True)
+            runs.append(time.perf_counter() - start)
+        return min(runs)
+
+    ours, bare = seconds("-m", "pdqs", "--help"), seconds("-c", "import numpy")
+    benchmark.pedantic(lambda: seconds("-m", "pdqs", "--help"), rounds=1)
+    with capsys.disabled():
+        print(f"\npdqs --help: {ours:.3f} s, {ours / bare:.2f} times a Python that imports numpy")
+    assert ours < 0.4

@@ -15,7 +15,7 @@ from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown
 from pdqs.privacy.entropy import Entropy
 from pdqs.rounds.offers import Offers
-from pdqs.rounds.reports import Reports, randomise
+from pdqs.rounds.reports import Reports, entropy_of, randomise
 from pdqs.rounds.settlement import Payments, settle
 from pdqs.rounds.terms import Terms
 
@@ -75,6 +75,7 @@ def trade(
     >>> done.payments.total <= 100
     True
     """
+    entropy_of(rng)
     offers = clear(bids, terms, draws=rng)
     reports = randomise(values, offers, rng)
     for stage in range(2, terms.asking.stages + 1):

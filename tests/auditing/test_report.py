@@ -91,6 +91,13 @@ def test_json_holds_every_figure_and_says_infinite_in_words(gpqm: Any) -> None:
     assert found["command"]
 
 
+def test_an_audit_is_a_table_of_its_promises(gpqm: Any) -> None:
+    frame = gpqm.to_pandas()
+    assert frame["code"].tolist() == ["IC", "IR", "BF", "LDP", "COV"]
+    assert set(frame.loc[frame["verdict"] == "BROKEN", "code"]) == {promise.code for promise in gpqm.broken}
+    assert gpqm.to_polars()["kept"].to_list() == frame["kept"].tolist()
+
+
 def test_a_certificate_is_one_page_that_needs_nothing_from_elsewhere(gpqm: Any) -> None:
     page = certificate_html(gpqm)
     assert page.count("<svg") == 4, "three pictures and the seal"

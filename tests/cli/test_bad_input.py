@@ -70,9 +70,15 @@ TERMS = {
     "infinite budget": (("--budget", "inf"), "budget must be a finite number, got inf"),
     "no budget": ((), "no budget: give --budget"),
     "domain of none": (("--budget", "1", "--query", "histogram", "--domain", ""), "at least 2 categories, got 0"),
-    "domain of one": (("--budget", "1", "--query", "histogram", "--domain", "red"), "at least 2 categories, got 1"),
+    "domain of one": (
+        ("--budget", "1", "--query", "histogram", "--domain", "red"),
+        "labels with commas between, got 'red'",
+    ),
     "grid of one": (("--budget", "1", "--query", "median", "--domain", "5:5:1"), "at least 2 values, got 1"),
-    "grid of none": (("--budget", "1", "--query", "median", "--domain", "5:4:1"), "at least 2 values, got 0"),
+    "grid of none": (
+        ("--budget", "1", "--query", "median", "--domain", "5:4:1"),
+        "a grid needs a stop above its start",
+    ),
     "grid of words": (("--budget", "1", "--query", "median", "--domain", "a:b:c"), "START:STOP:STEP, e.g. 14:61:1"),
     "category twice": (("--budget", "1", "--query", "histogram", "--domain", "a,b,a"), "category 3 repeats 'a'"),
     "order of none": (("--budget", "1", "--query", "median", "--domain", "a,b"), "a median needs an ordered domain"),

@@ -6,16 +6,17 @@ import csv
 import dataclasses
 import gzip
 import io
+import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import pdqs
 import pdqs.cli
+from pdqs.cli.endings import open_closed_streams
 from pdqs.model.errors import TermsError
 from pdqs.tables.terms_files import frozen, read_terms_file
 
@@ -146,6 +147,37 @@ def test_values_are_rounded_to_the_grid_only_when_told(pdqs_command: Pdqs, ages:
     assert "only numbers can be rounded to a grid" in labels.err
 
 
+def test_columns_in_capitals_are_named_with_the_options_that_take_them(pdqs_command: Pdqs, market: Path) -> None:
+    Path("m.csv").write_text(written([["Owner", "Bid", "VALUE"], *cells(market)[1:]]), encoding="utf-8")
+    done = pdqs_command("trade", "m.csv", *WORDS)
+    assert "add --owner-column Owner --bid-column Bid --value-column VALUE" in done.err
+    again = pdqs_command("trade", "m.csv", *WORDS, *done.err.strip().rpartition("; add ")[2].split())
+    assert again.code == 0
+
+
+def test_standard_input_that_is_closed_is_a_fault(pdqs_command: Pdqs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert pdqs_command("trade", "-", *WORDS).err == "pdqs: cannot read standard input: it is closed\n"
+
+
+def test_standard_output_that_is_closed_is_written_to_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    open_closed_streams()
+    with sys.stdout as nowhere:
+        print("heard by nobody")
+        assert nowhere.name == os.devnull
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no disk that is always full")
+@pytest.mark.parametrize("words", ["--help", "terms --budget 3 --json"])
+def test_a_full_disk_is_said_in_a_sentence(words: str) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pdqs", *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "pdqs: cannot write to standard output: No space left on device\n")
+
+
 # What is there already
 
 
@@ -251,9 +283,8 @@ def test_ctrl_c_ends_quietly_with_130(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     with begun("trade", "-", "--budget", "12", "--out", str(out)) as running:
         assert running.stdin is not None
-        running.stdin.write("owner,bid,value\n")
+        running.stdin.write("owner,bid,value\n" + "o,0.5,1\n" * 40_000)  # more than a pipe holds: it is being read
         running.stdin.flush()
-        time.sleep(1.5)  # by now it waits for the rest of standard input
         running.send_signal(signal.SIGINT)
         printed, said = running.communicate(timeout=60)
     assert (running.returncode, printed, said) == (130, "", "pdqs: stopped\n")

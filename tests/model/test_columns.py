@@ -63,3 +63,28 @@ def test_clearing_does_not_touch_the_callers_array() -> None:
     bids = np.array([0.9, 0.1, 0.5])
     pdqs.clear(bids, TERMS)
     assert bids.tolist() == [0.9, 0.1, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("bids", "says"),
+    [
+        (None, "expected one number per owner, got None"),
+        (0.5, "expected one number per owner, got 0.5"),
+        ("bids.csv", "expected a column of numbers, got 'bids.csv'"),
+        (b"01", "expected a column of numbers, got b'01'"),
+        (pd.to_datetime(pd.Series(["2024-01-31", "2024-02-01"])), "dates are not numbers"),
+        (np.array([1, 2], "timedelta64[s]"), "spans of time are not numbers"),
+        (np.array([0.1 + 1j, 0.2]), "complex values are not numbers"),
+        (pd.Series([True, False]), "got truth values: were values and bids swapped?"),
+    ],
+)
+def test_what_is_no_column_of_numbers_is_not_read_as_one(bids: Any, says: str) -> None:
+    with pytest.raises(InputError) as refused:
+        pdqs.clear(bids, TERMS)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("rng", [7, None, np.random.RandomState(1), np.random])
+def test_a_round_asks_for_a_generator_by_its_name(rng: Any) -> None:
+    with pytest.raises(InputError, match=r"^rng must be np.random.default_rng\(seed\) or SystemEntropy\(\), got"):
+        pdqs.trade([1, 0, 1], BIDS, TERMS, rng)

@@ -48,7 +48,7 @@ def test_a_predicates_answer_may_be_a_bool() -> None:
         (lambda: Domain.categories(["only"]), "at least 2 categories, got 1"),
         (lambda: Domain.categories(["a", "b", "a"]), "category 3 repeats 'a'"),
         (lambda: Domain.grid(0, 0, 1), "at least 2 values"),
-        (lambda: Domain.grid(5, 0, 1), "at least 2 values"),
+        (lambda: Domain.grid(5, 0, 1), "a stop above its start, got 5 to 0"),
         (lambda: Domain.grid(0, 10, 0), "step above 0"),
         (lambda: Domain.grid(0, 10, 3), "not a whole number of steps"),
         (lambda: Domain.grid(0, float("nan"), 1), "finite"),

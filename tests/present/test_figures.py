@@ -117,7 +117,13 @@ def strips(names: list[str], scale: float) -> list[figures.Strip]:
     ]
 
 
-PROMISES = {"IC": "no lie gains", "IR": "nobody loses", "BF": "it holds", "LDP": "no more is learned", "COV": "it covers"}
+PROMISES = {
+    "IC": "no lie gains",
+    "IR": "nobody loses",
+    "BF": "it holds",
+    "LDP": "no more is learned",
+    "COV": "it covers",
+}
 
 
 def drawn(shown: list[figures.Strip], scale: float = 1.0, unit: str = "u") -> Any:

@@ -56,6 +56,15 @@ def test_the_parts_of_a_trade_are_its_columns(done: pdqs.Trade, part: str) -> No
     pd.testing.assert_frame_equal(own, done.to_pandas()[list(own.columns)])
 
 
+def test_a_plan_is_a_row_and_its_curve_a_row_a_budget() -> None:
+    plan = pdqs.plan(pdqs.presets.sound(query=pdqs.Count(), budget=20.0), owners=300)
+    row = plan.to_pandas()
+    assert (len(row), row["budget"][0], row["half_width"][0]) == (1, 20.0, plan.half_width)
+    assert plan.to_polars().columns == list(row.columns) == plan.to_arrow().column_names
+    assert set(plan.to_dict()) - set(row.columns) == {"terms"}
+    assert len(plan.curve(points=2).to_pandas()) >= 2
+
+
 def test_what_is_done_to_a_table_is_not_done_to_the_result(done: pdqs.Trade) -> None:
     before = done.offers.bids.copy()
     frame = done.to_pandas()

@@ -32,6 +32,7 @@ from pdqs.auditing.verdicts import (
     rational_promise,
     truthful_promise,
 )
+from pdqs.present.frames import Cells, Framed
 from pdqs.present.text import Shown, table
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.terms import Terms
@@ -39,7 +40,7 @@ from pdqs.rounds.terms import Terms
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AuditReport(Shown):
+class AuditReport(Shown, Framed):
     """Everything one audit measured of some terms.
 
     ``kept`` is what a build may hang on: no promise that the terms make was seen broken.
@@ -103,6 +104,11 @@ class AuditReport(Shown):
         if found.example.gain_micros >= found.worst.gain_micros * (1.0 - 1e-9):
             return ""
         return f" (small enough to check by hand; the most gained in any market is {found.worst.gain_micros / 1e6:.4g})"
+
+    def columns(self) -> dict[str, Cells]:
+        """A row a promise, for tables."""
+        names = ("code", "title", "claimed", "kept", "verdict", "measured")
+        return {name: [getattr(promise, name) for promise in self.promises] for name in names}
 
     def to_dict(self) -> dict[str, object]:
         """Plain figures, ready for JSON; what is infinite is the string "infinite"."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from pdqs import __version__
-from pdqs.cli.endings import STOPPED, UNHEARD, drop_output, notes_on_stderr
+from pdqs.cli.endings import NO_ROOM, STOPPED, UNHEARD, drop_output, notes_on_stderr, open_closed_streams
 from pdqs.cli.extras import missing_extra
 from pdqs.cli.usage import UsageFault, usage_words
 from pdqs.model.errors import PdqsError
@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Ctrl-C ends it with 130 and a reader who has left (a broken pipe) with 141, as shells have it; neither is a fault.
     """
+    open_closed_streams()
     try:
         _main(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -53,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail("stopped", STOPPED)
     except BrokenPipeError:
         _end_unheard()
+    except OSError as fault:
+        if fault.errno not in NO_ROOM:
+            raise
+        drop_output()
+        _fail(f"cannot write to standard output: {fault.strerror}")
     except RuntimeError as fault:  # Python 3.11 wraps what interrupts the making of a class
         if not isinstance(fault.__cause__, KeyboardInterrupt):
             raise
@@ -69,9 +75,11 @@ def _end_unheard() -> NoReturn:
 
 
 def _main(words: list[str]) -> None:
-    if not words or words[0] in ("-h", "--help"):
+    if words[:1] == ["help"] and words[1:2] != [] and words[1] in COMMANDS:
+        _run(words[1], ["--help"])
+    elif not words or words[0] in ("-h", "--help", "help"):
         print(_help())
-    elif words[0] == "--version":
+    elif words[0] in ("-V", "--version", "version"):
         print(f"pdqs {__version__}")
     elif words[0] in COMMANDS:
         _run(words[0], words[1:])
@@ -125,6 +133,7 @@ def _load_and_run(word: str, arguments: list[str]) -> None:
     import typer
 
     command = command_of(word)
+    command.context_settings.setdefault("help_option_names", ["--help", "-h"])
     if isinstance(command, typer.core.TyperGroup) and not arguments:
         arguments = ["--help"]  # of several subcommands, none was named
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -16,8 +17,17 @@ UNHEARD = 128 + 13
 """The exit code of a command whose reader has gone (SIGPIPE, which not every system has a name for)."""
 
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""Why standard output may not take what is written to it, its reader being there still."""
+
 _NOTED = ("pdqs.tables", "pdqs.present")
 """The loggers whose notes a person wants to read."""
+
+
+def open_closed_streams() -> None:
+    """Give a program that was started with its output closed a place to write to: nowhere."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open as long as the program
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def drop_output() -> None:

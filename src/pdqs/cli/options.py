@@ -220,6 +220,8 @@ def parse_domain(text: str) -> Domain:
     labels = [label.strip() for label in text.split(",")] if text.strip() else []
     if "" in labels:
         raise DomainError(f"category {labels.index('') + 1} is empty in {text!r}")
+    if len(labels) == 1:
+        raise DomainError(f"a domain is START:STOP:STEP or labels with commas between, got {text!r}")
     return Domain.categories(labels)
 
 

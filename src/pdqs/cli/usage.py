@@ -51,12 +51,25 @@ _BOUNDS = {
 
 def usage_words(fault: UsageFault, word: str) -> str:
     """One sentence: what was wrong, and where to read on."""
-    said = fault.format_message().rstrip(".")
+    said = _nearest(fault.format_message().rstrip("."))
     cause = getattr(fault, "__cause__", None)
     found = cause.errors() if isinstance(cause, _Invalid) else []
     if found:
         said = said.replace(str(found[0]["msg"]), _in_words(found[0]))
     return f"{said} Try pdqs {word} --help" if said.endswith("?") else f"{said}: try pdqs {word} --help"
+
+
+def _nearest(said: str) -> str:
+    """A list of options that were perhaps meant as a question about the most alike.
+
+    >>> _nearest("No such option: --ot (Possible options: --budget, --out)")
+    'No such option: --ot. Did you mean --out?'
+    """
+    import difflib
+
+    before, listed, options = said.partition(" (Possible options: ")
+    close = difflib.get_close_matches(before.rpartition(" ")[2], options.rstrip(")").split(", "), n=1, cutoff=0.0)
+    return f"{before}. Did you mean {close[0]}?" if listed and close else said
 
 
 def _in_words(found: Mapping[str, object]) -> str:

@@ -33,13 +33,34 @@ def floats(values: Column, *, column: str) -> Floats:
 def numbers(values: Column, *, column: str) -> Floats:
     """A column as float64, NaN and infinities let through; refuses what is no number, naming the row."""
     refuse_disorder(values, column=column)
+    _refuse_other_kinds(values, column)
     try:
         parsed = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         parsed = _one_by_one(values, column)
+    if parsed.ndim == 0:
+        raise InputError(f"column {column!r}: expected one number per owner, got {shown(values)}")
     if parsed.ndim != 1:
         raise InputError(f"column {column!r}: expected one number per owner, got shape {parsed.shape}")
     return parsed
+
+
+_NO_NUMBERS = {"M": "dates", "m": "spans of time", "c": "complex values"}
+
+
+def _refuse_other_kinds(values: object, column: str) -> None:
+    """Refuse what NumPy would turn into numbers without a word: letters, dates, complex values.
+
+    >>> _refuse_other_kinds(np.array(["2024-01-31"], "datetime64[D]"), "bid")
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.InputError: column 'bid': dates are not numbers
+    """
+    if isinstance(values, str | bytes):
+        raise InputError(f"column {column!r}: expected a column of numbers, got {shown(values)}")
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind in _NO_NUMBERS:
+        raise InputError(f"column {column!r}: {_NO_NUMBERS[kind]} are not numbers")
 
 
 def refuse_disorder(values: object, *, column: str) -> None:
@@ -74,7 +95,15 @@ def listed(values: Column, *, column: str) -> list[object]:
 
 
 def bids_in_range(values: Column, low: float, high: float, *, column: str = "bid") -> Floats:
-    """A column of bids, each within [low, high]."""
+    """A column of bids, each within [low, high].
+
+    >>> bids_in_range(np.array([True, False]), 0.0, 1.0)
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.InputError: column 'bid': bids are numbers, got truth values: were values and bids swapped?
+    """
+    if getattr(getattr(values, "dtype", None), "kind", "") == "b":
+        raise InputError(f"column {column!r}: bids are numbers, got truth values: were values and bids swapped?")
     bids = floats(values, column=column)
     if bids.size and (bids.min() < low or bids.max() > high):
         outside = (bids < low) | (bids > high)

@@ -94,6 +94,8 @@ class Domain:
         )
         if step <= 0:
             raise DomainError(f"a grid needs a step above 0, got {step}")
+        if stop < start:
+            raise DomainError(f"a grid needs a stop above its start, got {start:g} to {stop:g}")
         steps = (stop - start) / step
         if steps > LARGEST_DOMAIN:
             raise DomainError(f"a grid of {steps:.3g} values is too large: at most {LARGEST_DOMAIN:,}")

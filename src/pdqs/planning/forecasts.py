@@ -38,7 +38,7 @@ MOST_OWNERS = 10**10
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Plan(Shown):
+class Plan(Shown, Framed):
     """What a budget buys from so many owners.
 
     ``half_width`` is in the units of the query: of a share of the owners for a count (0.02 is two points) and for each
@@ -96,8 +96,8 @@ class Plan(Shown):
 
     def changes(self) -> PlanChanges:
         """The half-width that other terms would give for the same money."""
-        guess = np.array(self.guess)
-        rows = [(each, self._again(each.terms, each.shares, self.budget)) for each in changed_terms(self.terms, guess)]
+        others = changed_terms(self.terms, np.array(self.guess))
+        rows = [(each, self._again(each.terms, each.shares, self.budget)) for each in others]
         return PlanChanges(plan=self, found=tuple((each, other.half_width) for each, other in rows))
 
     def _again(self, terms: Terms, shares: Floats, budget: float) -> Plan:
@@ -124,6 +124,10 @@ class Plan(Shown):
             "mean_epsilon": self.mean_epsilon,
         }
         return {name: plain(held) for name, held in told.items()}
+
+    def columns(self) -> dict[str, Cells]:
+        """The plan's figures as a table of one row; :meth:`curve` has a row a budget."""
+        return {name: [held] for name, held in self.to_dict().items() if name != "terms"}
 
     def figure(self) -> Figure:
         """The curve as a picture."""

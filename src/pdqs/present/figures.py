@@ -144,9 +144,7 @@ class Strip:
 
 
 @styled
-def demo_figure(
-    strips: Sequence[Strip], *, title: str, truth: float, unit: str, promises: Mapping[str, str]
-) -> Figure:
+def demo_figure(strips: Sequence[Strip], *, title: str, truth: float, unit: str, promises: Mapping[str, str]) -> Figure:
     """Answers against the truth on the left, whom some of the mechanisms hear on the right.
 
     ``promises`` says in words what a name in ``broken`` stands for; those that were broken are written below.

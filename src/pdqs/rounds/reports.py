@@ -112,13 +112,19 @@ def randomise(
     3
     """
     made(offers, Offers, "offers", InputError)
-    entropy = SeededEntropy(rng) if isinstance(rng, np.random.Generator) else rng
-    if isinstance(entropy, type) or not isinstance(entropy, Entropy):
-        raise InputError(f"rng must be np.random.default_rng(seed) or SystemEntropy(), got {shown(rng)}")
+    entropy = entropy_of(rng)
     codes = offers.domain.encode(values)
     if codes.size != len(offers):
         raise InputError(f"column 'value': {codes.size:,} values for {len(offers):,} offers")
     return drawn_reports(codes, offers, entropy, stage=stage)
+
+
+def entropy_of(rng: np.random.Generator | Entropy) -> Entropy:
+    """The source of the owners' coins, or one sentence about what was given instead."""
+    entropy = SeededEntropy(rng) if isinstance(rng, np.random.Generator) else rng
+    if isinstance(entropy, type) or not isinstance(entropy, Entropy):
+        raise InputError(f"rng must be np.random.default_rng(seed) or SystemEntropy(), got {shown(rng)}")
+    return entropy
 
 
 def drawn_reports(codes: Integers, offers: Offers, entropy: Entropy, *, stage: int | None = None) -> Reports:

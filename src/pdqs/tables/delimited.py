@@ -51,6 +51,8 @@ def label(path: Path) -> str:
 
 def read_bytes(path: Path) -> bytes:
     """All of a file, or of standard input, unpacked if it is gzipped."""
+    if path == STANDARD and sys.stdin is None:  # as of a program that was started with it closed
+        raise FileError("cannot read standard input: it is closed")
     try:
         raw = sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
         return gzip.decompress(raw) if raw.startswith(_GZIP) else raw
@@ -94,6 +96,8 @@ def parse(text: str, path: Path, wanted: Iterable[str]) -> Sheet:
         raise InputError(f"{label(path)}: the file is empty; its first line must name the columns")
     header, body = tuple(lines[0]), lines[1:]
     for row, cells in enumerate(body, start=1):
+        if not any(cells):
+            raise InputError(f"{label(path)}: row {row} is blank")
         if len(cells) != len(header):
             raise InputError(
                 f"{label(path)}: row {row} has {len(cells)} cells, but the header names {len(header)} columns"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import logging
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ MONEY_COLUMNS = ("payment", "paid")
 LOGGER = logging.getLogger("pdqs.tables")
 
 _PARQUET = b"PAR1"
+_NAMED_BY_OPTION = ("owner", "bid", "value")
 
 
 @final
@@ -220,13 +222,24 @@ def _refuse_missing(header: Sequence[str], required: Sequence[str], called: Mapp
     for name in required:
         if name not in header:
             there = ", ".join(repr(each) for each in header[:8] if each) + (", ..." if len(header) > 8 else "")
-            raise InputError(f"no column {name!r}: it has {there or 'none with a name'}{_how_to_name(name, called)}")
+            said = _how_to_name(name, header, called)
+            raise InputError(f"no column {name!r}: it has {there or 'none with a name'}{said}")
 
 
-def _how_to_name(name: str, called: Mapping[str, str]) -> str:
-    """Which option names the column that is meant, where there is one."""
+def _how_to_name(name: str, header: Sequence[str], called: Mapping[str, str]) -> str:
+    """Which options name the columns that are meant, where there are any; those that differ in capitals are named.
+
+    >>> _how_to_name("owner", ["Owner", "bid", "VALUE"], {"owner": "owner", "bid": "bid", "value": "value"})
+    '; add --owner-column Owner --value-column VALUE'
+    """
     role = next((role for role, own in called.items() if own == name), "")
-    return f"; --{role}-column names the one that is meant" if role in ("owner", "bid", "value") else ""
+    if role not in _NAMED_BY_OPTION:
+        return ""
+    alike = {each.lower(): each for each in header}
+    meant = [(each, alike.get(own.lower())) for each, own in called.items() if own not in header]
+    if all(other and each in _NAMED_BY_OPTION for each, other in meant):
+        return "; add " + " ".join(f"--{each}-column {shlex.quote(other or '')}" for each, other in meant)
+    return f"; --{role}-column names the one that is meant"
 
 
 def _cells(cells: Sequence[object], name: str, may_be_missing: bool) -> Sequence[object]:

@@ -14,6 +14,8 @@ from pdqs.model.names import QueryKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.figure import Figure
+
     from pdqs.cli.output import Output
     from pdqs.cli.showcase import Showing
     from pdqs.present.figures import Strip
@@ -38,7 +40,6 @@ def run(
 
     from pdqs.auditing.price_patterns import DEARER
     from pdqs.cli.output import console_output, json_text
-    from pdqs.cli.promises import IN_WORDS
     from pdqs.cli.showcase import MECHANISMS, moral, question_of, showings
     from pdqs.experiments import populations
     from pdqs.model.errors import TermsError
@@ -67,14 +68,8 @@ def run(
         "mechanisms": [one.data() for one in shown],
         "notice": sentence,
     }
-    drawn = figures.demo_figure(
-        [_strip(one) for one in shown],
-        title=f"Same money, and owners {_dearer(query)} ask {DEARER:g} times more: who is still right?\n{words}",
-        truth=truth,
-        unit=unit,
-        promises=IN_WORDS,
-    )
-    figures.save(drawn, out / "demo.png")
+    title = f"Same money, and owners {_dearer(query)} ask {DEARER:g} times more: who is still right?\n{words}"
+    figures.save(_drawn(shown, title=title, truth=truth, unit=unit), out / "demo.png")
     files.write_text(out / "demo.json", json_text(result))
 
     to.say(f"{people.title}: {words}", style="bold")
@@ -121,6 +116,13 @@ def _table(to: Output, shown: Sequence[Showing]) -> None:
     to.say(f"{', '.join(named[:3])} ((BF): on average),")
     to.say(f"{', '.join(named[3:])};")
     to.say("nobody promises that owners do not send noise, nor that a bid tells nothing")
+
+
+def _drawn(shown: Sequence[Showing], *, title: str, truth: float, unit: str) -> Figure:
+    from pdqs.cli.promises import IN_WORDS
+    from pdqs.present.figures import demo_figure
+
+    return demo_figure([_strip(one) for one in shown], title=title, truth=truth, unit=unit, promises=IN_WORDS)
 
 
 def _strip(one: Showing) -> Strip:
