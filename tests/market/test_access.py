@@ -147,6 +147,9 @@ def test_her_own_page_shows_who_signed_in_and_ends_it_all(town: Town) -> None:
         bearer = {"Authorization": f"Bearer {token}"}
         assert browser.get("/v1/me", headers=bearer).status_code == 200
         form = {"csrf_token": session.csrf_token}
+        assert "End all sign-ins?" in browser.post("/account/end", data=form, headers=cookie).text
+        assert browser.get("/v1/me", headers=bearer).status_code == 200, "nothing was done yet"
+        form |= {"confirmed": "yes"}
         assert browser.post("/account/end", data=form, headers=cookie).status_code == 303
         assert browser.get("/account", headers=cookie).status_code == 303
         assert browser.get("/v1/me", headers=bearer).status_code == 401

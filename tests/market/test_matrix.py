@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from market.town import Town, found_town, plan
-from pdqs.market import Settings, access, round_steps
+from pdqs.market import Settings, access, groups, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.protocol.market_messages import NewUser, Transfer, User
@@ -51,6 +51,10 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     town.report(owner, settled, 1)
     town.clock.advance(60)
     round_steps.settle_round(town.market, town.consumer, settled.round_id)
+    with town.market.store.write() as connection:
+        nurses = [user.user_id for user in (owner, *town.owners[2:])]
+        groups.add_members(connection, dict.fromkeys(nurses, ["Nurses"]), town.clock())
+    for_nurses = town.open_round("for-nurses", groups=["Nurses"])
     people: dict[str, User] = {
         "consumer": town.consumer,
         "other consumer": other,
@@ -62,6 +66,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     limits = {"caller_rate": 1e6, "caller_burst": 1e6, "address_rate": 1e6, "address_burst": 1e6}
     app = create_app(Settings(database_url=url, **limits), town.clock, ticking=False)  # type: ignore[arg-type]
     ids = {"settled": settled.round_id, "draft": draft.round_id, "open": opened.round_id, "user": owner.user_id}
+    ids["nurses"] = for_nurses.round_id
     ids["hash"] = str(settled.terms_hash)
     ids["spare"] = town.owners[-1].user_id
     ids["session"] = access.start_session(town.market, owner).sign_in_id
@@ -121,6 +126,11 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("POST", "/v1/payout-batches", None, (403, 403, 403, 403, 200)),
     ("GET", "/v1/payout-batches/{batch_id}/file.csv", None, (403, 403, 403, 403, 404)),
     ("POST", "/v1/payout-batches/{batch_id}/confirmation", {"text": CONFIRMED}, (403, 403, 403, 403, 404)),
+    ("GET", "/v1/groups", None, (200, 200, 403, 403, 200)),
+    ("GET", "/v1/users/{user}/groups", None, (404, 404, 200, 404, 200)),
+    ("PUT", "/v1/users/{user}/groups", {"groups": ["Nurses"]}, (403, 403, 403, 403, 200)),
+    ("GET", "/v1/notices/{nurses}", None, (403, 403, 200, 404, 403)),  # the owner is one; the other owner is not
+    ("PUT", "/v1/rounds/{nurses}/bid", BID, (403, 403, 409, 404, 403)),
     ("POST", "/v1/users/{user}/code", None, (404, 404, 200, 404, 200)),
     ("GET", "/v1/me/access", None, (200, 200, 200, 200, 200)),
     ("GET", "/v1/me/sign-ins", None, (200, 200, 200, 200, 200)),
@@ -180,7 +190,11 @@ def test_every_role_gets_what_is_its_own_and_nothing_else(
 
 
 def test_the_matrix_names_every_route_of_the_api(scene: Scene) -> None:
-    names = {"settled|draft|open": "{round_id}", "user|spare": "{user_id}", "session|second_token": "{sign_in_id}"}
+    names = {
+        "settled|draft|open|nurses": "{round_id}",
+        "user|spare": "{user_id}",
+        "session|second_token": "{sign_in_id}",
+    }
     known = set()
     for method, path, *_ in MATRIX:
         for ours, theirs in names.items():

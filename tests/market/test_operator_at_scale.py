@@ -11,7 +11,7 @@ import pytest
 from market.town import Town
 from pdqs.market import access, ledger, own_data, payouts, people, reads, round_steps, transfers
 from pdqs.market.deeds import deeds_page
-from pdqs.market.invitation_files import Guest, guest_files, names_in
+from pdqs.market.invitation_files import Guest, guest_files, guests_in
 from pdqs.market.invitations import register_many
 from pdqs.market.looking_up import how_many_owed, journal_page, payables_like, people_like
 from pdqs.protocol.market_messages import NewUser, Transfer
@@ -109,13 +109,13 @@ def test_the_files_of_a_list_hold_codes_links_and_pictures(town: Town) -> None:
 )
 def test_a_list_that_cannot_be_meant_lets_nobody_in(raw: bytes, said: str) -> None:
     with pytest.raises(UnprocessableError, match="nobody was let in") as refused:
-        names_in(raw)
+        guests_in(raw)
     assert said in str(refused.value)
 
 
 def test_names_are_read_from_lists_as_people_save_them() -> None:
-    assert names_in("\ufeffName;Since\r\nÅsa;2020\r\n".encode()) == ["Åsa"]
-    assert names_in(b"Ann Lee\nBo") == ["Ann Lee", "Bo"]
+    assert guests_in("\ufeffName;Since\r\nÅsa;2020\r\n".encode()).names == ["Åsa"]
+    assert guests_in(b"Ann Lee\nBo").names == ["Ann Lee", "Bo"]
 
 
 def test_a_batch_is_paid_when_the_provider_says_so_and_once(either_town: Town) -> None:

@@ -115,5 +115,9 @@ def test_her_page_gives_the_file_and_erases_her_name(town: Town) -> None:
         assert "attachment" in file.headers["content-disposition"]
         assert browser.post("/account/erase", headers=cookie).status_code == 403
         form = {"csrf_token": session.csrf_token}
+        asked = browser.post("/account/erase", data=form, headers=cookie)
+        assert "Erase your name?" in asked.text
+        assert browser.get("/account", headers=cookie).status_code == 200, "nothing was done yet"
+        form |= {"confirmed": "yes"}
         assert browser.post("/account/erase", data=form, headers=cookie).status_code == 303
         assert browser.get("/account", headers=cookie).status_code == 303

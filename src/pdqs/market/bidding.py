@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
 from pdqs.market.context import Market, Promise
+from pdqs.market.groups import require_eligible
 from pdqs.market.receipts import signed
 from pdqs.market.round_terms import receipt_key_of
 from pdqs.market.store.schema import bids, offers, reports, rounds, stages, users
@@ -36,6 +37,8 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceip
     """Keep an owner's bid if the round is still open by the server's clock. It stands until she replaces it."""
     access.require(actor, "owner")
     promise = promise_of(market, round_id)
+    if promise.for_groups:
+        require_eligible(market, actor, round_id)
     refusal = _bid_refusal(promise, bid)
     if bid.replaces is not None:
         if refusal is not None:
@@ -177,6 +180,7 @@ def promise_of(market: Market, round_id: str) -> Promise:
             receipt_key=receipt_key_of(row.terms),
             codes=asked.kappa,
             by_sides=asked.kind == QuestionKind.SIDE,
+            for_groups=bool(plan_of(row).groups),
         )
         if len(market.promises) >= _REMEMBERED:
             market.promises.clear()

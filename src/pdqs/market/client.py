@@ -22,6 +22,7 @@ from pdqs.protocol.device_messages import (
     Withdrawal,
 )
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
+from pdqs.protocol.groups import GroupList, GroupNames
 from pdqs.protocol.letters import DeadLetterPage, EmailWord, LetterChoices, LettersKept
 from pdqs.protocol.market_messages import (
     AnswerMessage,
@@ -74,6 +75,18 @@ class MarketClient(Transport):
     def invite_many(self, role: Role, names: list[str], *, key: str = "") -> Invitations:
         """Let up to 500 people in at once."""
         return self._create(Invitations, "/v1/invitations", NewUsers(role=role, names=names), key)
+
+    def groups(self) -> GroupList:
+        """Every group of owners."""
+        return self.ask(GroupList, "GET", "/v1/groups")
+
+    def groups_of(self, user_id: str) -> GroupNames:
+        """The groups of an owner."""
+        return self.ask(GroupNames, "GET", f"/v1/users/{user_id}/groups")
+
+    def put_in_groups(self, user_id: str, groups: list[str]) -> GroupNames:
+        """Have an owner be in these groups and no others."""
+        return self.ask(GroupNames, "PUT", f"/v1/users/{user_id}/groups", GroupNames(groups=groups))
 
     def renew_code(self, user_id: str) -> Invitation:
         """A fresh one-time code."""

@@ -79,6 +79,8 @@ class Promise:
     """How many codes a report is one of."""
     by_sides: bool
     """Whether owners are asked about sides, stage by stage."""
+    for_groups: bool
+    """Whether it is for owners of some groups alone."""
 
 
 @final

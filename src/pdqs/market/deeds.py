@@ -25,6 +25,7 @@ What = Literal[
     "cancelled",
     "batch",
     "confirmation",
+    "grouped",
 ]
 
 

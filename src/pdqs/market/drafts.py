@@ -6,6 +6,7 @@ from sqlalchemy import update
 
 from pdqs.market import access
 from pdqs.market.context import Market
+from pdqs.market.groups import require_known
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.retention import with_retention
 from pdqs.market.round_terms import terms_of
@@ -29,6 +30,7 @@ def draft_round(market: Market, actor: User, plan: RoundPlan, key: str) -> Round
         **_kept(market, plan),
     }
     with market.store.write() as connection:
+        require_known(connection, plan.groups)
         insert_new(connection, rounds, row)
         refuse_other_body(visible_round(connection, actor, str(row["round_id"])).plan == row["plan"])
         return round_message(connection, str(row["round_id"]))
@@ -51,6 +53,7 @@ def change_draft(market: Market, actor: User, round_id: str, plan: RoundPlan) ->
             raise ConflictError(
                 ProblemType.TOO_LATE, "this round is open and its terms are frozen: clone it to ask otherwise"
             )
+        require_known(connection, plan.groups)
         connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(**kept))
         return round_message(connection, round_id)
 

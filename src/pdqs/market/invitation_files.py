@@ -11,6 +11,7 @@ from typing import final
 
 import segno
 
+from pdqs.market.groups import group_names
 from pdqs.market.times import moment_text
 from pdqs.model.errors import PdqsError
 from pdqs.protocol.market_messages import Invitation
@@ -41,11 +42,22 @@ class Guest:
         return f"{self.address}/enter#{self.invitation.code}"
 
 
-def names_in(raw: bytes) -> list[str]:
-    """The names of a list: a CSV file with a column ``name``, or one name a line.
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuestList:
+    """Names, and the groups of each; no groups at all where the list has no such column."""
 
-    >>> names_in(b"name,since\\nAnn,2020\\nBo,2021\\n"), names_in(b"Ann\\nBo\\n")
+    names: list[str]
+    groups: list[list[str]]
+
+
+def guests_in(raw: bytes) -> GuestList:
+    """The people of a list: a CSV file with a column ``name``, and perhaps ``group``; or one name a line.
+
+    >>> guests_in(b"name,since\\nAnn,2020\\nBo,2021\\n").names, guests_in(b"Ann\\nBo\\n").names
     (['Ann', 'Bo'], ['Ann', 'Bo'])
+    >>> guests_in(b"name,group\\nAnn,Nurses | Night shift\\nBo,\\n").groups
+    [['Nurses', 'Night shift'], []]
     """
     try:
         text = text_of(raw, _LIST)
@@ -54,6 +66,7 @@ def names_in(raw: bytes) -> list[str]:
         sheet = parse(text if headed else f"name\n{text}", _LIST, ["name"])
         header = tuple(cell.lower() for cell in sheet.header)
         names = [row[header.index("name")] for row in sheet.rows]
+        cells = [row[header.index("group")] for row in sheet.rows] if "group" in header else []
     except PdqsError as fault:
         raise _unfit(str(fault)) from None
     wrong = [row for row, name in enumerate(names, start=1) if not 1 <= len(name) <= 80 or not name.isprintable()]
@@ -61,7 +74,14 @@ def names_in(raw: bytes) -> list[str]:
         raise _unfit(f"row {wrong[0]}: a name has 1 to 80 letters")
     if not 1 <= len(names) <= MOST_AT_ONCE:
         raise _unfit(f"it has {len(names):,} names, and 1 to {MOST_AT_ONCE} are let in at a time")
-    return names
+    return GuestList(names=names, groups=[_groups(cell, row) for row, cell in enumerate(cells, start=1)])
+
+
+def _groups(cell: str, row: int) -> list[str]:
+    try:
+        return group_names(cell.split("|")).groups
+    except UnprocessableError as fault:
+        raise _unfit(f"row {row}: {fault}") from None
 
 
 def guest_files(guests: list[Guest]) -> bytes:

@@ -7,12 +7,13 @@ from sqlalchemy import select
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
+from pdqs.market.groups import add_members
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.store.schema import users
 from pdqs.market.store.sql import insert_missing
 from pdqs.protocol.market_messages import Invitation, User
 from pdqs.protocol.operator_messages import Invitations, NewUsers
-from pdqs.protocol.problems import ConflictError, ProblemType
+from pdqs.protocol.problems import ConflictError, ProblemType, UnprocessableError
 
 
 def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invitations:
@@ -23,10 +24,13 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
         User(user_id=derived_id("u", actor, f"{key}|{place}"), role=new.role, name=name, created_at_ms=now)
         for place, name in enumerate(new.names)
     ]
+    kept_ids = [user.user_id for user in wanted]
+    if new.groups:
+        _refuse_odd_groups(new)
     with market.store.write() as connection:
         before = connection.scalar(select(users.c.user_id).where(users.c.user_id == wanted[0].user_id))
         insert_missing(connection, users, [user.model_dump() for user in wanted])
-        found = connection.execute(select(users).where(users.c.user_id.in_([user.user_id for user in wanted])))
+        found = connection.execute(select(users).where(users.c.user_id.in_(kept_ids)))
         kept = {row.user_id: row for row in found}
         refuse_other_body(
             all((kept[one.user_id].role, kept[one.user_id].name) == (one.role, one.name) for one in wanted)
@@ -42,4 +46,13 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
             items.append(Invitation(user=known, code=code, expires_at_ms=expires))
         if before is None:
             note_deed(connection, actor, "invited", f"{len(items)} people", at_ms=now)
+        if new.groups:
+            add_members(connection, dict(zip(kept_ids, new.groups, strict=True)), now)
     return Invitations(items=items)
+
+
+def _refuse_odd_groups(new: NewUsers) -> None:
+    if len(new.groups) != len(new.names):
+        raise UnprocessableError(ProblemType.BAD_LIST, "groups are given for each name, in the order of the names")
+    if new.role != "owner":
+        raise UnprocessableError(ProblemType.BAD_LIST, "only owners are in groups")

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, and_, or_, select, update
 
 from pdqs.market import access, ledger, letter_choices, reads, trail
 from pdqs.market.context import Market
+from pdqs.market.groups import groups_by_user, leave_groups
 from pdqs.market.people import is_first_operator, member_by_id
 from pdqs.market.store.schema import bids, offers, payout_lines, questions, reports, rounds, users
 from pdqs.market.views import plan_of
@@ -35,6 +36,7 @@ def export(market: Market, actor: User) -> Export:
             access=list(events),
             sign_ins=access.sign_ins(market, actor),
             letters=letter_choices.choices(market, actor),
+            groups=groups_by_user(connection, [actor.user_id]).get(actor.user_id, []),
             payouts=_payouts(connection, actor),
             taken_part=_taken_part(connection, actor),
             rounds=_rounds(connection, actor),
@@ -58,6 +60,7 @@ def erase(market: Market, actor: User, wish: Erasure) -> Member:
         gone = {"name": ERASED, "erased_at_ms": now, "disabled_at_ms": now}
         connection.execute(update(users).where(users.c.user_id == actor.user_id).values(gone))
         access.end_all(connection, actor.user_id)
+        leave_groups(connection, actor.user_id)
         letter_choices.forget(connection, actor.user_id)
         trail.note(connection, actor.user_id, "erased", by=actor.user_id, at_ms=now)
         kept = member_by_id(connection, actor.user_id)

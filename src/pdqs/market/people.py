@@ -17,6 +17,11 @@ _SERVER = User(user_id=trail.THE_SERVER, role="operator", name="the market", cre
 _FIRST_KEY = "first-operator"
 
 
+def the_server() -> User:
+    """Who acts when somebody at the machine itself does."""
+    return _SERVER
+
+
 def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invitation:
     """Let someone in. Asked again with the same key, it gives a fresh code for the same user."""
     access.require(actor, "operator")

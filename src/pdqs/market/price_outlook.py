@@ -13,12 +13,13 @@ from statistics import median_low
 from typing import final
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from pdqs.clearing import clear
 from pdqs.market.context import Market
+from pdqs.market.groups import how_many_able
 from pdqs.market.round_terms import terms_of
-from pdqs.market.store.schema import rounds, users
+from pdqs.market.store.schema import rounds
 from pdqs.market.views import plan_of
 from pdqs.protocol.market_messages import AnswerMessage, RoundPlan
 
@@ -62,15 +63,14 @@ def forecast_by_price(market: Market, round_id: str) -> PriceOutlook:
     """The forecast for a round that owners can see."""
     with market.store.read() as connection:
         row = connection.execute(select(rounds).where(rounds.c.round_id == round_id)).one()
-    owners = max(_about(owners_able(market)), plan_of(row).minimum_owners)
+    owners = max(_about(owners_able(market, plan_of(row))), plan_of(row).minimum_owners)
     return PriceOutlook(owners=owners, points=_points(row.plan, owners))
 
 
-def owners_able(market: Market) -> int:
-    """How many owners could bid."""
-    able = select(func.count()).where(users.c.role == "owner", users.c.disabled_at_ms.is_(None))
+def owners_able(market: Market, plan: RoundPlan) -> int:
+    """How many owners could bid in a round of this plan."""
     with market.store.read() as connection:
-        return int(connection.scalar(able) or 0)
+        return how_many_able(connection, plan.groups)
 
 
 def _about(owners: int) -> int:

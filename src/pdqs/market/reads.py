@@ -10,6 +10,7 @@ from sqlalchemy import and_, or_, select
 from pdqs import __version__
 from pdqs.market import access, ledger
 from pdqs.market.context import Market
+from pdqs.market.groups import is_for
 from pdqs.market.paging import LIMIT, newest_first
 from pdqs.market.people import member_from
 from pdqs.market.store import migrate
@@ -154,7 +155,8 @@ def notices(market: Market, actor: User, after: str | None = None, limit: int = 
     access.require(actor, "owner")
     mine = select(bids.c.round_id).where(bids.c.owner_id == actor.user_id)
     open_now = and_(rounds.c.state == "open", rounds.c.bids_close_at_ms > market.clock())
-    listed = select(*LISTED).where(rounds.c.terms_hash.is_not(None), or_(open_now, rounds.c.round_id.in_(mine)))
+    hers = or_(and_(open_now, is_for(actor.user_id)), rounds.c.round_id.in_(mine))
+    listed = select(*LISTED).where(rounds.c.terms_hash.is_not(None), hers)
     with market.store.read() as connection:
         rows, following = newest_first(connection, listed, rounds.c.created_at_ms, rounds.c.round_id, after, limit)
     return NoticePage(items=[notice_summary(row) for row in rows], next=following)
@@ -165,7 +167,7 @@ def notice(market: Market, actor: User, round_id: str) -> RoundNotice:
     access.require(actor, "owner")
     with market.store.read() as connection:
         shown = select(rounds).where(rounds.c.round_id == round_id, rounds.c.terms_hash.is_not(None))
-        row = connection.execute(shown).one_or_none()
+        row = connection.execute(shown.where(is_for(actor.user_id))).one_or_none()
         opened = opened_stages(connection, [round_id])
     if row is None:
         raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, Select, and_, select
 
 from pdqs.market.context import Market, Stuck
+from pdqs.market.groups import eligible
 from pdqs.market.outbox import tell
 from pdqs.market.store.schema import bids, offers, reports, rounds, users
 
@@ -15,8 +16,8 @@ Ids = Select[tuple[str]]
 
 
 def tell_opened(connection: Connection, round_id: str, now: int) -> None:
-    """A round is open: all owners hear of it."""
-    tell(connection, "opened", round_id, _role("owner"), now)
+    """A round is open: all owners hear of it whom it is for."""
+    tell(connection, "opened", round_id, _role("owner").where(eligible(round_id)), now)
 
 
 def tell_offered(connection: Connection, round_id: str, now: int) -> None:
@@ -94,7 +95,7 @@ def _asked(round_id: str) -> Ids:
 
 def _without_bid(round_id: str) -> Ids:
     have = select(bids.c.owner_id).where(bids.c.round_id == round_id)
-    return _role("owner").where(users.c.user_id.not_in(have))
+    return _role("owner").where(users.c.user_id.not_in(have), eligible(round_id))
 
 
 def _without_report(round_id: str) -> Ids:

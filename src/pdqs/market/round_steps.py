@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, and_, func, not_, select, update
 
-from pdqs.market import access, escrow, round_letters
+from pdqs.market import access, escrow, groups, round_letters
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.clearing_ahead import NOTHING, Ahead, offers_ahead, tree_ahead
 from pdqs.market.context import Market, Stuck
@@ -74,6 +74,7 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
             secrets = new_secrets(market, plan)
             promised = {**secrets.promised, "asked_by": actor.name}  # the name by which the operator let her in
             terms = frozen(round_id, plan, closes, current_key(connection, now), promised)
+            groups.keep_groups(connection, round_id, plan)
             escrow.set_aside(connection, row, now, plan.budget_micros)
             figures = {"terms": terms.document, "terms_hash": terms.hash, "opened_at_ms": now}
             held = {"seed": secrets.seed, "nonce": secrets.nonce}

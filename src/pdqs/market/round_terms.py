@@ -99,6 +99,8 @@ def frozen(
     if plan.retention_days is not None:
         promise["retention_days"] = plan.retention_days
     promise |= {name: said for name, said in (("purpose", plan.purpose), ("use", plan.use)) if said}
+    if plan.groups:
+        promise["groups"] = sorted(set(plan.groups))
     document = json.dumps(promise, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return Frozen(document, hashlib.sha256(document.encode()).hexdigest())
 

@@ -23,6 +23,7 @@ from pdqs.protocol.device_messages import (
     StageNumber,
     Text,
 )
+from pdqs.protocol.groups import Groups
 from pdqs.protocol.round_questions import AskedMessage, QuestionName, StageStanding
 from pdqs.rounds.defaults import DEFAULT_EPSILON_MAX, DEFAULT_ESTIMATOR, DEFAULT_RULE
 
@@ -157,6 +158,8 @@ class RoundPlan(Message):
     """Why the question is asked, for owners to read before they name a price; frozen with the terms."""
     use: Text = ""
     """What the answer will be used for; the same."""
+    groups: Groups = Field(default_factory=list)
+    """Whom the round is for: owners in any of these groups, and nobody else; none: every owner. The same."""
 
 
 class NonceReveal(Message):

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pdqs.protocol.device_messages import Identifier, Message, Micros, Millis, Name
+from pdqs.protocol.groups import Groups
 from pdqs.protocol.market_messages import Cursor, EntryKind, Invitation, Role
 
 MOST_AT_ONCE = 500
@@ -18,6 +19,8 @@ class NewUsers(Message):
 
     role: Role
     names: Annotated[list[Name], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    groups: list[Groups] = Field(default_factory=list, max_length=MOST_AT_ONCE)
+    """The groups of each, in the order of the names; none at all: nobody is put into a group."""
 
 
 class Invitations(Message):

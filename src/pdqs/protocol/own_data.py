@@ -65,6 +65,7 @@ class Export(Message):
     access: list[AccessEvent]
     sign_ins: SignIns
     letters: LettersKept
+    groups: list[str]
     payouts: list[OwnPayout]
     taken_part: list[TakenPart]
     rounds: list[OwnRound]

@@ -6,6 +6,7 @@ Where it is not installed (``npm install``) nothing is found, and ``test_axe.py`
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,17 @@ if TYPE_CHECKING:
 AXE = Path(os.environ.get("PDQS_AXE") or Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js")
 
 
-def violations(page: Page) -> list[str]:
-    """What axe finds wrong, one line a rule and place."""
+@cache
+def _source() -> str:
+    return AXE.read_text(encoding="utf-8")
+
+
+def violations(page: Page, only: tuple[str, ...] = ()) -> list[str]:
+    """What axe finds wrong, one line a rule and place; of these rules alone, where some are named."""
     if not AXE.exists():
         return []
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("async () => (await axe.run(document)).violations")
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_source())
+    options = {"resultTypes": ["violations"], **({"runOnly": list(only)} if only else {})}
+    found = page.evaluate("async (options) => (await axe.run(document, options)).violations", options)
     return [f"{rule['id']}: {node['target']}" for rule in found for node in rule["nodes"]]

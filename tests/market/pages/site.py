@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import threading
@@ -102,12 +103,21 @@ def served(folder: Path, device_origins: str = "") -> Iterator[Site]:
         thread.join()
 
 
+def look_of_all() -> dict[str, object]:
+    """The look that ``PDQS_LOOK`` asks of every browser, as "phone dark"; nothing unless it is set (make pages)."""
+    size, _, scheme = os.environ.get("PDQS_LOOK", "").partition(" ")
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    desktop = {"viewport": {"width": 1280, "height": 860}, "has_touch": False, "is_mobile": False}
+    return {**{"phone": phone, "desktop": desktop}[size], "color_scheme": scheme} if size else {}
+
+
 class Visitor:
     """One person at a browser of her own: a page, every request it made, and every complaint of the console."""
 
     def __init__(self, browser: Browser, site: Site, **context: object) -> None:
         self.site = site
-        self.context: BrowserContext = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **context})  # type: ignore[arg-type]  # as playwright names them
+        look = {"viewport": {"width": 1280, "height": 860}, **context, **look_of_all()}
+        self.context: BrowserContext = browser.new_context(**look)  # type: ignore[arg-type]  # as playwright names them
         self.page: Page = self.context.new_page()
         self.requests: list[Request] = []
         self.complaints: list[str] = []

@@ -18,6 +18,8 @@ from pdqs.privacy.entropy import SeededEntropy
 from pdqs.protocol.market_messages import QueryMessage, Role, RoundPlan, User
 from pdqs.verifying import verify
 
+from . import keyboard
+from .axe import violations
 from .site import Site, Visitor
 
 if TYPE_CHECKING:
@@ -62,8 +64,8 @@ def started(site: Site, browser: Browser) -> dict[str, Any]:
     people = {name: entered(site, browser, name, "owner", **LOOKS[name]) for name in VALUES}
     for _, visitor in people.values():
         visitor.go(f"/owner/rounds/{found.round_id}")
-        visitor.page.get_by_label("Your price per unit of epsilon").fill("0.01")
-        visitor.press("Bid")
+        keyboard.fill(visitor.page.get_by_label("Your price per unit of epsilon"), "0.01")
+        keyboard.press(visitor.page.get_by_role("button", name="Bid"))
         visitor.page.get_by_text("Your bid stands").wait_for()
     town.bid_all(found)
     consumer.go(f"/consumer/rounds/{found.round_id}")
@@ -98,10 +100,12 @@ def answer_her_question(owner: Visitor, user: User, played: Played, name: str) -
     words = legend.inner_text()
     limit = int(re.findall(r"\d+", words)[0])
     refused = turned_away(owner, user, played)
-    owner.page.get_by_label("Yes" if VALUES[name] <= limit else "No", exact=True).check()
-    owner.agree()
+    keyboard.choose(owner.page.get_by_label("Yes" if VALUES[name] <= limit else "No", exact=True))
+    for box in owner.page.locator("[data-agree]").all():
+        keyboard.tick(box)
     owner.shoot(f"market-stage-{name.lower()}")
-    owner.press("Randomise and send")
+    assert violations(owner.page) == []
+    keyboard.press(owner.page.get_by_role("button", name="Randomise and send"))
     owner.page.get_by_text("What left this browser").wait_for()
     return {
         "words": words,
@@ -142,6 +146,7 @@ def round_in_stages(site: Site, browser: Browser) -> dict[str, Any]:
     found["Bea"].page.get_by_text("Checked by this browser").wait_for()
     found["before"] = found["Bea"].page.locator("main").inner_text()
     found["Bea"].shoot("market-stage-waits-phone-dark")
+    assert violations(found["Bea"].page) == []
     found["fits"] = [found["Bea"].fits()]
     found["answers"], found["pictures"] = {}, []
     for stage in (1, 2, 3, 4):
@@ -155,6 +160,7 @@ def round_in_stages(site: Site, browser: Browser) -> dict[str, Any]:
             found["pictures"].append(consumer.page.locator("svg.chart #narrowing-text").first.text_content())
             if stage == 2:
                 consumer.shoot("market-stages")
+                assert violations(consumer.page) == []
     consumer.page.get_by_role("heading", name="The answer").wait_for()
     consumer.shoot("market-stages-answer")
     return found

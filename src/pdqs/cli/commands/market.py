@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -76,6 +77,30 @@ def operator(database: Database = None, config: Config = "") -> None:
     settings = settings_given(config, database_url=database)
     with _up_to_date(settings) as (store, _):
         print(first_operator(Market(store=store, settings=settings)).code)
+
+
+@run.command()
+def groups(
+    add: Annotated[
+        Path | None,
+        typer.Option(help="A CSV file with the columns user_id and group: puts these owners into these groups."),
+    ] = None,
+    database: Database = None,
+    config: Config = "",
+) -> None:
+    """Show the groups of owners and how many are in each, for whoever can reach the database."""
+    from pdqs.market import Market
+    from pdqs.market.group_files import add_from
+    from pdqs.market.groups import all_groups
+    from pdqs.market.people import the_server
+
+    settings = settings_given(config, database_url=database)
+    with _up_to_date(settings) as (store, _):
+        market = Market(store=store, settings=settings)
+        if add is not None:
+            print(f"{add_from(market, the_server(), add)} owners were put into groups.", file=sys.stderr)
+        for group in all_groups(market, the_server()).items:
+            print(f"{group.owners:>8,}  {group.name}")
 
 
 @run.command(name="migrate")

@@ -21,7 +21,7 @@ from pdqs import __version__
 from pdqs.market import pages, reads
 from pdqs.market.clock_state import last_tick
 from pdqs.market.context import Clock, Market, system_clock
-from pdqs.market.http import draft_routes, letter_routes, operator_routes, owner_routes, routes
+from pdqs.market.http import draft_routes, group_routes, letter_routes, operator_routes, owner_routes, routes
 from pdqs.market.http.clock import ticking as clock_of
 from pdqs.market.http.forms import OwnForms
 from pdqs.market.http.limits import Gate
@@ -70,6 +70,7 @@ def create_app(settings: Settings = DEFAULTS, clock: Clock = system_clock, *, ti
     app.include_router(draft_routes.router)
     app.include_router(owner_routes.router)
     app.include_router(letter_routes.router)
+    app.include_router(group_routes.router)
     app.include_router(_operations)
     _add_pages(app)
     app.add_middleware(WhenReady, readiness=readiness)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from pdqs.market import access, own_data, passkeys, people, reads
+from pdqs.market import access, groups, own_data, passkeys, people, reads
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import drop_cookie
+from pdqs.market.pages.confirming import TO_END_ALL, TO_ERASE, asked_back, is_confirmed
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import address_of_market, page
 from pdqs.market.pages.session import After, AnySession, Form, market_of
@@ -104,6 +106,9 @@ def end_one(request: Request, sign_in_id: Annotated[Identifier, Path()], session
 @router.post("/erase")
 def erase(request: Request, session: AnySession, form: Form) -> Response:
     """Forget me; what stands against it is said on the page."""
+    if not is_confirmed(form):
+        kept = {"forgo": "yes"} if form.get("forgo") == "yes" else {}
+        return asked_back(request, replace(TO_ERASE, kept=kept), back="/account")
     try:
         wish = Erasure(forgo_balance=form.get("forgo") == "yes")
         own_data.erase(market_of(request), session.user, wish)
@@ -115,7 +120,8 @@ def erase(request: Request, session: AnySession, form: Form) -> Response:
 @router.post("/end")
 def end_all(request: Request, session: AnySession, form: Form) -> Response:
     """End every sign-in, this one too."""
-    assert form is not None  # its CSRF token has been checked
+    if not is_confirmed(form):
+        return asked_back(request, TO_END_ALL, back="/account")
     people.revoke_all(market_of(request), session.user, session.user.user_id)
     return _out(request)
 
@@ -145,5 +151,6 @@ def _shown(
         "has_passkeys": place_here(request) is not None,
         "base": f"{address_of_market(request)}/",
         "words": WORDS,
+        "groups": groups.groups_of(market, session.user, session.user.user_id).groups,
     }
     return page(request, "account.html", status=status, **{**nothing, **found, **made})

@@ -11,10 +11,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
-from pdqs.market import drafts, forecasting, reads, round_steps
+from pdqs.market import drafts, forecasting, groups, reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.pages import plan_form
+from pdqs.market.pages.confirming import asked_back, is_confirmed, to_cancel
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
 from pdqs.market.pages.question_templates import TEMPLATES
@@ -107,7 +108,7 @@ def forecast_of(request: Request, round_id: RoundId, session: ConsumerSession) -
     """What a draft buys if everyone in this market bids, for the page where she pays."""
     market = market_of(request)
     found = reads.round_by_id(market, session.user, round_id)
-    form = PlanForm(fields={}, plan=found.plan, owners=max(owners_able(market), found.plan.minimum_owners))
+    form = PlanForm(fields={}, plan=found.plan, owners=max(owners_able(market, found.plan), found.plan.minimum_owners))
     return page(request, "consumer/preview.html", form=form, **_forecast(market, session.user, form))
 
 
@@ -148,8 +149,12 @@ def progress(request: Request, round_id: RoundId, session: ConsumerSession) -> R
 @router.post("/rounds/{round_id}/{step}")
 def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerSession, form: Form) -> Response:
     """Open, cancel, clear or settle; what stands against it is said on the page itself."""
-    assert form is not None  # its CSRF token has been checked
     market = market_of(request)
+    if step == "cancel" and not is_confirmed(form):
+        found = reads.round_by_id(market, session.user, round_id)
+        if found.state in ("draft", "open"):
+            sure = to_cancel(found, market.settings.money, whose="your balance")
+            return asked_back(request, sure, back=f"/consumer/rounds/{round_id}")
     refused = refusal(STEPS, step, market, session.user, round_id)
     if refused:
         values = _round(market, session.user, round_id)
@@ -178,6 +183,7 @@ def _plan_page(
     market = market_of(request)
     balance = reads.me(market, user).balance_micros
     values = {"form": form, "faults": faults, "balance_micros": balance, **_forecast(market, user, form)}
+    values["groups"] = groups.all_groups(market, user).items
     return page(request, "consumer/plan.html", status=status, editing=editing, templates=TEMPLATES, **values)
 
 
@@ -188,7 +194,8 @@ def _forecast(market: Market, user: User, form: PlanForm) -> Filled:
     try:
         # The words of the question change nothing about its price: leave them out, so that typing them costs nothing.
         query = form.plan.query.model_copy(update={"text": ""})
-        plain = form.plan.model_copy(update={"query": query, "attribute": "unnamed", "purpose": "", "use": ""})
+        words = {"query": query, "attribute": "unnamed", "purpose": "", "use": "", "groups": []}
+        plain = form.plan.model_copy(update=words)
         request = ForecastRequest(plan=plain, owners=form.owners)
         return {"forecast": _known_forecast(market, user, request.model_dump_json()), "why": ""}
     except MarketError as fault:

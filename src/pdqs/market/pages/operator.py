@@ -11,9 +11,11 @@ from pydantic import ValidationError
 
 from pdqs.market import people, reads, round_steps
 from pdqs.market.clock_state import last_tick
+from pdqs.market.groups import groups_by_user
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.invitation_files import Guest, qr_svg
 from pdqs.market.looking_up import MOST_LETTERS, people_like
+from pdqs.market.pages.confirming import asked_back, is_confirmed, to_cancel, to_change_access
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
 from pdqs.market.pages.round_step import refusal
@@ -52,9 +54,10 @@ def one_round(request: Request, round_id: RoundId, session: OperatorSession) -> 
 def take_step(request: Request, round_id: RoundId, step: str, session: OperatorSession, form: Form) -> Response:
     """Clear, settle or cancel in the consumer's place."""
     market = market_of(request)
-    if step == "cancel" and form.get("confirmed") != "yes":
+    if step == "cancel" and not is_confirmed(form):
         found = reads.round_by_id(market, session.user, round_id)
-        return page(request, "operator/confirm_cancel.html", round=found)
+        sure = to_cancel(found, market.settings.money, whose="its consumer")
+        return asked_back(request, sure, back=f"/operator/rounds/{round_id}")
     refused = refusal(STEPS, step, market, session.user, round_id)
     if refused:
         found = reads.round_by_id(market, session.user, round_id)
@@ -93,9 +96,12 @@ def renew(request: Request, user_id: UserId, session: OperatorSession, form: For
 @router.post("/people/{user_id}/{change}")
 def change_access(request: Request, user_id: UserId, change: str, session: OperatorSession, form: Form) -> Response:
     """End someone's sign-ins, shut her out, or let her in again; what stands against it is said on the page."""
-    assert form is not None  # its CSRF token has been checked
     if change not in ACCESS:
         raise NotFoundError(ProblemType.NO_STEP, "that cannot be done to an account")
+    with market_of(request).store.read() as connection:
+        sure = to_change_access(people.member_by_id(connection, user_id), change)
+    if sure is not None and not is_confirmed(form):
+        return asked_back(request, sure, back="/operator/people")
     try:
         ACCESS[change](market_of(request), session.user, user_id)
     except MarketError as refused:
@@ -114,7 +120,10 @@ def _people_page(
     fault: str = "",
 ) -> Response:
     listed = people_like(market_of(request), user, text, after=after)
+    with market_of(request).store.read() as connection:
+        theirs = groups_by_user(connection, [one.user_id for one in listed.items])
     values = {
+        "groups": theirs,
         "people": listed,
         "base": f"{address_of_market(request)}/",
         "invitation": invitation,

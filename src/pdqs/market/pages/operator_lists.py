@@ -12,7 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from pdqs.market import access, looking_up, payouts
 from pdqs.market.deeds import deeds_page
-from pdqs.market.invitation_files import Guest, guest_files, names_in
+from pdqs.market.invitation_files import Guest, guest_files, guests_in
 from pdqs.market.invitations import register_many
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
@@ -99,10 +99,10 @@ async def invite_all(request: Request, session: OperatorSession, form: Uploaded)
     """Let everyone on a list in; a zip file with their codes, links and QR codes, made this once."""
     access.check_csrf(session, str(form.get("csrf_token", "")))
     try:
-        role, names = _ROLES.get(str(form.get("role", ""))), names_in(await _file(form))
+        role, listed = _ROLES.get(str(form.get("role", ""))), guests_in(await _file(form))
         if role is None:
             raise ForbiddenError(ProblemType.WRONG_ROLE, "operators are let in one by one, not by a list")
-        new = NewUsers(role=role, names=names)
+        new = NewUsers(role=role, names=listed.names, groups=listed.groups)
         made = await run_in_threadpool(register_many, market_of(request), session.user, new, key_of(form))
     except MarketError as refused:
         return page(request, "operator/invitations.html", status=refused.status, fault=str(refused))

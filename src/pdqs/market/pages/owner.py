@@ -83,6 +83,7 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
     by_lot, recorded = promised["terms"]["rule"] == RuleName.LOTTERY, promised.get("record") == "full"
     standing = _standing(market, session.user, notice)
     said = {name: promised.get(name, "") for name in ("asked_by", "purpose", "use")}
+    said["groups"] = ", ".join(promised.get("groups", []))
     values = {"standing": standing, "by_lot": by_lot, "recorded": recorded, "promised": said}
     asking = Terms.read(promised["terms"]).asking
     values |= {"asked": asking.kind, "each_ms": 1000 * int(promised["report_seconds"])}

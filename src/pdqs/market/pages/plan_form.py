@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import final
 
 from pydantic import ValidationError
+from starlette.datastructures import ImmutableMultiDict
 
 from pdqs.market.round_terms import terms_of
 from pdqs.model.errors import InputError, PdqsError
@@ -41,6 +42,7 @@ DEFAULTS: dict[str, str] = {
     "report_time": "24",
     "report_unit": "hours",
     "method": "right",
+    "groups": "",
 }
 
 METHODS = {
@@ -67,6 +69,8 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
         name: str(given.get(name, default.replace(".", currency.mark))).strip()[:4000]
         for name, default in DEFAULTS.items()
     }
+    if isinstance(given, ImmutableMultiDict):  # a box for each group, all of one name
+        fields["groups"] = "\n".join(map(str, given.getlist("groups")))[:4000]
     faults: dict[str, str] = {}
     reader = _Reader(fields, faults, currency)
     owners = reader.whole("owners", least=2, most=10_000_000)
@@ -82,6 +86,7 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
         "minimum_owners": reader.whole("minimum_owners", least=2, most=1_000_000),
         "bid_seconds": reader.seconds("bid"),
         "report_seconds": reader.seconds("report"),
+        "groups": fields["groups"].splitlines(),
     }
     message["rule"], message["estimator"] = METHODS.get(fields["method"], METHODS["right"])
     if faults:
@@ -126,6 +131,7 @@ def fields_of(plan: RoundPlan, currency: Currency = PLAIN) -> dict[str, str]:
         "bid_high": decimal(plan.bid_high_micros / MICROS_PER_UNIT),
         "epsilon_max": decimal(plan.epsilon_max),
         "minimum_owners": str(plan.minimum_owners),
+        "groups": "\n".join(plan.groups),
         "method": methods.get((plan.rule, plan.estimator), "right"),
         **times,
         **(grid if domain.kind == "grid" else {}),

@@ -91,7 +91,7 @@ async function presentRound(visit, round) {
 function presentBidding(visit, notice, standing) {
   const price = element("input", { inputMode: "decimal", required: true });
   const said = JSON.parse(notice.terms);
-  const why = [["Who asks", said.asked_by], ["Why", said.purpose], ["What for", said.use]].filter(([, words]) => words).map(([name, words]) => [name, String(words)]);
+  const why = [["Who asks", said.asked_by], ["Why", said.purpose], ["What for", said.use], ["For groups", (said.groups ?? []).join(", ")]].filter(([, words]) => words).map(([name, words]) => [name, String(words)]);
   const form = element("form", { autocomplete: "off" },
     element("label", {}, `Your price per unit of epsilon (${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}) `, price),
     element("button", { textContent: standing ? "Change it" : "Bid" }));

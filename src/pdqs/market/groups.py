@@ -1,0 +1,171 @@
+"""Groups of owners, and eligibility: who may see and bid in a round that is for some groups alone.
+
+The operator puts owners into groups. A consumer names the groups that a round is for; the names are frozen with the
+terms. Who is in a group is looked at when she looks or bids: whoever has bid stays in, whatever the operator changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import ValidationError
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, not_, or_, select
+
+from pdqs.estimate.enough import LEAST_REPORTS
+from pdqs.market import access
+from pdqs.market.context import Market
+from pdqs.market.deeds import note_deed
+from pdqs.market.people import user_by_id
+from pdqs.market.store.group_tables import group_members, round_groups
+from pdqs.market.store.schema import bids, rounds, users
+from pdqs.market.store.sql import insert_missing
+from pdqs.protocol.groups import MOST_GROUPS, Group, GroupList, GroupNames
+from pdqs.protocol.market_messages import RoundPlan, User
+from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType, UnprocessableError
+
+
+def all_groups(market: Market, actor: User) -> GroupList:
+    """Every group and how many owners are in it, by name."""
+    access.require(actor, "consumer", "operator")
+    able = group_members.join(users).select()
+    counted = (
+        able.with_only_columns(group_members.c.name, func.count().label("owners"))
+        .where(users.c.disabled_at_ms.is_(None))
+        .group_by(group_members.c.name)
+        .order_by(group_members.c.name)
+    )
+    with market.store.read() as connection:
+        return GroupList(items=[Group(name=row.name, owners=row.owners) for row in connection.execute(counted)])
+
+
+def groups_of(market: Market, actor: User, user_id: str) -> GroupNames:
+    """The groups of an owner, for herself or an operator."""
+    if actor.role != "operator" and actor.user_id != user_id:
+        raise NotFoundError(ProblemType.NO_USER, f"there is no user {user_id} that you can see")
+    with market.store.read() as connection:
+        user_by_id(connection, user_id)
+        return GroupNames(groups=groups_by_user(connection, [user_id]).get(user_id, []))
+
+
+def group_names(given: Iterable[str]) -> GroupNames:
+    """Names as someone has typed them: spaces around them do not count, and a name twice is one.
+
+    >>> group_names([" Night  shift", "", "Nurses"]).groups
+    ['Night shift', 'Nurses']
+    """
+    names = [" ".join(name.split()) for name in given]
+    try:
+        return GroupNames(groups=list(dict.fromkeys(name for name in names if name)))
+    except ValidationError:
+        said = f"a group's name has 1 to 40 letters without , ; or |, and nobody is in more than {MOST_GROUPS} groups"
+        raise UnprocessableError(ProblemType.NO_GROUP, said) from None
+
+
+def groups_by_user(connection: Connection, user_ids: Sequence[str]) -> dict[str, list[str]]:
+    """The groups of each of these, by name; whoever is in none is left out."""
+    listed = select(group_members).where(group_members.c.user_id.in_(user_ids)).order_by(group_members.c.name)
+    found: dict[str, list[str]] = {}
+    for row in connection.execute(listed):
+        found.setdefault(row.user_id, []).append(row.name)
+    return found
+
+
+def put_in_groups(market: Market, actor: User, user_id: str, wanted: GroupNames) -> GroupNames:
+    """Have an owner be in these groups and no others."""
+    access.require(actor, "operator")
+    names, now = sorted(set(wanted.groups)), market.clock()
+    with market.store.write() as connection:
+        if user_by_id(connection, user_id).role != "owner":
+            raise ConflictError(ProblemType.WRONG_ACCOUNT, "only owners are in groups")
+        hers = group_members.c.user_id == user_id
+        connection.execute(delete(group_members).where(hers, group_members.c.name.not_in(names)))
+        add_members(connection, {user_id: names}, now)
+        note_deed(connection, actor, "grouped", user_id, at_ms=now)
+    return GroupNames(groups=names)
+
+
+def leave_groups(connection: Connection, user_id: str) -> None:
+    """Take someone out of every group."""
+    connection.execute(delete(group_members).where(group_members.c.user_id == user_id))
+
+
+def add_members(connection: Connection, wanted: Mapping[str, Iterable[str]], now: int) -> None:
+    """Put people into groups, beside those that they are in."""
+    rows = [
+        {"name": name, "user_id": user_id, "since_ms": now} for user_id, names in wanted.items() for name in set(names)
+    ]
+    if rows:
+        insert_missing(connection, group_members, rows)
+
+
+def require_known(connection: Connection, names: Sequence[str]) -> None:
+    """Refuse a plan for a group that there is none of."""
+    if not names:
+        return
+    known = set(connection.scalars(select(group_members.c.name).where(group_members.c.name.in_(names)).distinct()))
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise UnprocessableError(ProblemType.NO_GROUP, f"there is no group called {missing[0]} with anyone in it")
+
+
+def keep_groups(connection: Connection, round_id: str, plan: RoundPlan) -> None:
+    """Freeze whom a round is for, as it opens; refuse groups that are too small for an answer."""
+    if not plan.groups:
+        return
+    require_known(connection, plan.groups)
+    able, needed = how_many_able(connection, plan.groups), max(plan.minimum_owners, LEAST_REPORTS)
+    if able < needed:
+        raise ConflictError(ProblemType.GROUP_TOO_SMALL, too_small(plan.groups, able, needed))
+    insert_missing(connection, round_groups, [{"round_id": round_id, "name": name} for name in plan.groups])
+
+
+def too_small(names: Sequence[str], able: int, needed: int) -> str:
+    """What is said of groups without enough owners for an answer.
+
+    >>> too_small(["Nurses"], 1, 5)
+    'there is 1 owner in Nurses, and an answer needs at least 5: choose more groups, or let everyone in'
+    """
+    how_many = "there is 1 owner" if able == 1 else f"there are {able} owners"
+    return (
+        f"{how_many} in {' and '.join(names)}, and an answer needs at least {needed}: choose more groups, or let"
+        " everyone in"
+    )
+
+
+def how_many_able(connection: Connection, names: Sequence[str]) -> int:
+    """How many owners could bid in a round for these groups; with none, in one for everyone."""
+    able = select(func.count()).select_from(users).where(users.c.role == "owner", users.c.disabled_at_ms.is_(None))
+    if names:
+        able = able.where(users.c.user_id.in_(_members(names)))
+    return int(connection.scalar(able) or 0)
+
+
+def _members(names: Sequence[str]) -> Select[tuple[str]]:
+    return select(group_members.c.user_id).where(group_members.c.name.in_(names))
+
+
+def is_for(user_id: str) -> ColumnElement[bool]:
+    """Of rounds: those that an owner may see, for everyone, for a group of hers, or with a bid of hers."""
+    this = round_groups.c.round_id == rounds.c.round_id
+    hers = select(group_members.c.name).where(group_members.c.user_id == user_id)
+    has_bid = (bids.c.round_id == rounds.c.round_id) & (bids.c.owner_id == user_id)
+    return or_(
+        not_(select(round_groups.c.name).where(this).exists()),
+        select(round_groups.c.name).where(this, round_groups.c.name.in_(hers)).exists(),
+        select(bids.c.round_id).where(has_bid).exists(),
+    )
+
+
+def eligible(round_id: str) -> ColumnElement[bool]:
+    """Of users: those whom a round is for."""
+    names = select(round_groups.c.name).where(round_groups.c.round_id == round_id)
+    inside = select(group_members.c.user_id).where(group_members.c.name.in_(names))
+    return or_(not_(names.exists()), users.c.user_id.in_(inside))
+
+
+def require_eligible(market: Market, actor: User, round_id: str) -> None:
+    """To an owner whom a round is not for, it does not exist."""
+    with market.store.look() as connection:
+        found = connection.scalar(select(rounds.c.round_id).where(rounds.c.round_id == round_id, is_for(actor.user_id)))
+    if found is None:
+        raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")

@@ -1,0 +1,92 @@
+"""A second word before what cannot be undone: what would happen is said, and nothing is done until it is confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+from fastapi import Request, Response
+from starlette.datastructures import FormData
+
+from pdqs.market.pages.render import page
+from pdqs.model.money import Currency
+from pdqs.protocol.market_messages import Member, Round
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sure:
+    """What is asked back. ``kept``: fields of the form that go with the confirmation."""
+
+    question: str
+    what: str
+    button: str
+    no: str = "No, change nothing"
+    about: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_confirmed(form: FormData) -> bool:
+    """Whether this is the second word."""
+    return form.get("confirmed") == "yes"
+
+
+def asked_back(request: Request, sure: Sure, *, back: str) -> Response:
+    """The page that asks; ``back`` leads away from it with nothing done."""
+    return page(request, "sure.html", sure=sure, back=back)
+
+
+def to_cancel(found: Round, money: Currency, *, whose: str) -> Sure:
+    """Before a round is called off; ``whose`` balance its escrow goes back to."""
+    if found.state == "draft":
+        return Sure(
+            question="Discard this draft?",
+            about=found.plan.query.text or "(no words)",
+            what="Nobody has seen it, and nothing was paid. It cannot be brought back.",
+            button="Discard the draft",
+            no="No, keep it",
+        )
+    back = money.shown(found.escrow_micros)
+    return Sure(
+        question="Cancel this round?",
+        about=found.plan.query.text or "(no words)",
+        facts={"Bids so far": f"{found.bids:,}", f"Goes back to {whose}": back},
+        what="Nobody has reported yet, and nobody is paid. The bids are lost. It cannot be undone.",
+        button="Cancel the round",
+        no="No, keep it",
+    )
+
+
+TO_END_ALL = Sure(
+    question="End all sign-ins?",
+    what=(
+        "Every browser, device and program that is signed in as you is signed out, this page too, and your passkeys are"
+        " removed. To come in again you need a new code from the operator."
+    ),
+    button="End all sign-ins",
+)
+
+TO_ERASE = Sure(
+    question="Erase your name?",
+    what="Your account is closed for good, and nobody can open it again. The ledger keeps its lines, under a number.",
+    button="Erase my name",
+)
+
+
+def to_change_access(person: Member, change: str) -> Sure | None:
+    """Before someone is signed out everywhere or shut out; nothing where there is nothing to lose."""
+    words = {
+        "revoke": ("End all sign-ins of", "She is signed out everywhere and her passkeys are removed.", "End them"),
+        "disable": ("Disable", "She is signed out everywhere, and cannot come in until you enable her.", "Disable"),
+    }
+    if change not in words:
+        return None
+    question, what, button = words[change]
+    return Sure(
+        question=f"{question} {person.name}?",
+        facts={"Who": f"{person.name} ({person.role})", "Id": person.user_id},
+        what=f"{what} Her money stays hers.",
+        button=button,
+    )

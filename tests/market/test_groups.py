@@ -1,0 +1,140 @@
+"""Groups of owners: who is in one, and who may see and bid in a round that is for some groups alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from market.town import Town, plan
+from pdqs.market import groups, invitations, letter_choices, own_data, reads, records, round_steps
+from pdqs.market.group_files import add_from
+from pdqs.market.invitation_files import guests_in
+from pdqs.market.price_outlook import owners_able
+from pdqs.market.round_terms import frozen
+from pdqs.market.store.schema import outbox
+from pdqs.model.errors import InputError
+from pdqs.protocol.groups import GroupNames
+from pdqs.protocol.letters import LetterChoices
+from pdqs.protocol.market_messages import User
+from pdqs.protocol.operator_messages import NewUsers
+from pdqs.protocol.own_data import Erasure
+from pdqs.protocol.problems import ConflictError, ForbiddenError, NotFoundError, UnprocessableError
+from pdqs.verifying import verify
+
+
+def put(town: Town, owner: User, *names: str) -> None:
+    groups.put_in_groups(town.market, town.operator, owner.user_id, GroupNames(groups=list(names)))
+
+
+def seen(town: Town, owner: User) -> set[str]:
+    return {one.round_id for one in reads.notices(town.market, owner).items}
+
+
+def test_a_round_for_a_group_is_there_for_its_owners_alone(either_town: Town) -> None:
+    town = either_town
+    *nurses, both, other = town.add_owners(8)
+    for owner in nurses:
+        put(town, owner, "Nurses")
+    put(town, both, "Night shift", "Drivers")
+    wide = town.open_round("for-everyone-01")
+    narrow = town.open_round("for-nurses-01", groups=["Nurses", "Drivers"])
+    assert seen(town, other) == {wide.round_id}
+    assert seen(town, both) == seen(town, nurses[0]) == {wide.round_id, narrow.round_id}
+    with pytest.raises(NotFoundError, match="that you can see"):
+        reads.notice(town.market, other, narrow.round_id)
+    with pytest.raises(NotFoundError, match="that you can see"):
+        town.bid(other, narrow, 1000)
+    for owner in (*nurses, both):
+        town.bid(owner, narrow, 1000)
+    put(town, both)  # taken out of every group, she keeps what she has done
+    assert narrow.round_id in seen(town, both)
+    assert reads.notice(town.market, both, narrow.round_id).state == "open"
+    assert json.loads(reads.notice(town.market, both, narrow.round_id).terms)["groups"] == ["Drivers", "Nurses"]
+    town.clock.advance(60)
+    round_steps.clear_round(town.market, town.consumer, narrow.round_id)
+    for owner in (*nurses, both):
+        town.report(owner, narrow, 1)
+    town.clock.advance(60)
+    round_steps.settle_round(town.market, town.consumer, narrow.round_id)
+    record = records.record(town.market, both, narrow.round_id).text()
+    assert json.loads(json.loads(record)["terms"])["groups"] == ["Drivers", "Nurses"]
+    assert verify(record).agrees
+
+
+def test_terms_for_everyone_are_frozen_as_before_there_were_groups() -> None:
+    document = frozen("r_1", plan(), 1, "", {}).document
+    assert "groups" not in json.loads(document)
+    assert json.loads(frozen("r_1", plan(groups=["B", "A", "B"]), 1, "", {}).document)["groups"] == ["A", "B"]
+
+
+def test_groups_without_enough_owners_for_an_answer_are_refused_in_a_sentence_and_nothing_is_paid(town: Town) -> None:
+    for owner in town.add_owners(4):
+        put(town, owner, "Nurses")
+    with pytest.raises(UnprocessableError, match="no group called Doctors"):
+        town.open_round("for-doctors-01", groups=["Doctors"])
+    with pytest.raises(ConflictError, match="there are 4 owners in Nurses, and an answer needs at least 5"):
+        town.open_round("for-nurses-01", groups=["Nurses"])
+    assert town.balance(town.consumer) == 100_000_000
+    put(town, *town.add_owners(1), "Nurses")
+    assert town.open_round("for-nurses-01", groups=["Nurses"]).state == "open"
+
+
+def test_what_is_forecast_and_who_is_written_to_follow_the_group(town: Town) -> None:
+    *nurses, other = town.add_owners(6)
+    for owner in nurses:
+        put(town, owner, "Nurses")
+    for owner in (nurses[0], other):
+        letter_choices.choose(town.market, owner, LetterChoices(kinds=["opened"], webhook="https://a.example/x"))
+    assert owners_able(town.market, plan(groups=["Nurses"])) == 5
+    assert owners_able(town.market, plan()) == 6
+    found = town.open_round("for-nurses-01", groups=["Nurses"])
+    with town.market.store.read() as connection:
+        told = connection.scalars(select(outbox.c.user_id).where(outbox.c.round_id == found.round_id)).all()
+    assert told == [nurses[0].user_id]
+
+
+def test_only_operators_change_groups_only_owners_are_in_them_and_leaving_leaves_them(town: Town) -> None:
+    owner, other = town.add_owners(2)
+    put(town, owner, "Nurses")
+    with pytest.raises(ForbiddenError):
+        groups.put_in_groups(town.market, owner, owner.user_id, GroupNames(groups=["Doctors"]))
+    with pytest.raises(NotFoundError):
+        groups.groups_of(town.market, other, owner.user_id)
+    with pytest.raises(ConflictError, match="only owners"):
+        put(town, town.consumer, "Nurses")
+    assert groups.groups_of(town.market, owner, owner.user_id).groups == ["Nurses"]
+    assert own_data.export(town.market, owner).groups == ["Nurses"]
+    own_data.erase(town.market, owner, Erasure())
+    assert groups.all_groups(town.market, town.consumer).items == []
+
+
+def test_a_list_of_invitations_may_have_a_column_of_groups(town: Town) -> None:
+    listed = guests_in(b"name,group\nAnn,Nurses | Night shift\nBea,\nCid,Nurses\n")
+    new = NewUsers(role="owner", names=listed.names, groups=listed.groups)
+    made = invitations.register_many(town.market, town.operator, new, "a-list-of-three")
+    ann = made.items[0].user
+    assert groups.groups_of(town.market, ann, ann.user_id).groups == ["Night shift", "Nurses"]
+    found = groups.all_groups(town.market, town.operator).items
+    assert [(one.name, one.owners) for one in found] == [("Night shift", 1), ("Nurses", 2)]
+    with pytest.raises(UnprocessableError, match="only owners"):
+        invitations.register_many(
+            town.market, town.operator, new.model_copy(update={"role": "consumer"}), "another-one"
+        )
+    with pytest.raises(UnprocessableError, match="row 1: a group's name has 1 to 40 letters"):
+        guests_in(b"name,group\nAnn," + b"x" * 41 + b"\n")
+
+
+def test_a_file_puts_owners_into_groups_all_or_none(town: Town, tmp_path: Path) -> None:
+    first, second = town.add_owners(2)
+    path = tmp_path / "groups.csv"
+    path.write_text(f"user_id,group\n{first.user_id},Nurses\nu_nobody,Nurses\n")
+    with pytest.raises(InputError, match="there is no owner u_nobody; nobody was put into a group"):
+        add_from(town.market, town.operator, path)
+    assert groups.all_groups(town.market, town.operator).items == []
+    path.write_text(f"user_id;group\n{first.user_id};Nurses | Drivers\n{second.user_id};Nurses\n")
+    assert add_from(town.market, town.operator, path) == 2
+    found = groups.all_groups(town.market, town.operator).items
+    assert [(one.name, one.owners) for one in found] == [("Drivers", 1), ("Nurses", 2)]
