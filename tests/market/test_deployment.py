@@ -79,6 +79,10 @@ def _alive(pid: int) -> bool:
         return False
 
 
+def _metrics(address: str) -> str:
+    return httpx.get(f"{address}/metrics", timeout=60).text
+
+
 def test_two_workers_serve_one_market_whose_rounds_go_on_by_themselves_and_a_dead_worker_is_replaced(
     postgres: str, tmp_path: Path
 ) -> None:
@@ -92,6 +96,7 @@ def test_two_workers_serve_one_market_whose_rounds_go_on_by_themselves_and_a_dea
                 opened = consumer.open(consumer.draft(plan(bid_seconds=1)).round_id)
                 _until(lambda: consumer.round(opened.round_id).state == "cancelled")  # nobody bid: the clock saw to it
         _until(lambda: sum(line["event"] == "started" for line in _log(tmp_path)) == 2)
+        assert re.search(r'^pdqs_request_seconds_count\{worker="[12]"\} ', _metrics(address), re.MULTILINE)
         first = next(int(str(line["pid"])) for line in _log(tmp_path) if line["event"] == "started")
         os.kill(first, signal.SIGKILL)
         _until(lambda: sum(line["event"] == "started" for line in _log(tmp_path)) == 3)

@@ -78,7 +78,7 @@ def test_groups_without_enough_owners_for_an_answer_are_refused_in_a_sentence_an
     with pytest.raises(ConflictError, match="there are 4 owners in Nurses, and an answer needs at least 5"):
         town.open_round("for-nurses-01", groups=["Nurses"])
     assert town.balance(town.consumer) == 100_000_000
-    put(town, *town.add_owners(1), "Nurses")
+    put(town, town.add_owners(1)[0], "Nurses")
     assert town.open_round("for-nurses-01", groups=["Nurses"]).state == "open"
 
 

@@ -53,7 +53,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     round_steps.settle_round(town.market, town.consumer, settled.round_id)
     with town.market.store.write() as connection:
         nurses = [user.user_id for user in (owner, *town.owners[2:])]
-        groups.add_members(connection, dict.fromkeys(nurses, ["Nurses"]), town.clock())
+        groups.add_members(connection, {user_id: ["Nurses"] for user_id in nurses}, town.clock())
     for_nurses = town.open_round("for-nurses", groups=["Nurses"])
     people: dict[str, User] = {
         "consumer": town.consumer,

@@ -86,7 +86,7 @@ class MarketClient(Transport):
 
     def put_in_groups(self, user_id: str, groups: list[str]) -> GroupNames:
         """Have an owner be in these groups and no others."""
-        return self.ask(GroupNames, "PUT", f"/v1/users/{user_id}/groups", GroupNames(groups=groups))
+        return self.ask(GroupNames, "PUT", f"/v1/users/{user_id}/groups", body=GroupNames(groups=groups))
 
     def renew_code(self, user_id: str) -> Invitation:
         """A fresh one-time code."""

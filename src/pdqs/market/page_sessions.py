@@ -35,6 +35,7 @@ class Session:
     csrf_token: str
     expires_at_ms: int
     """Its absolute end, however much it is used."""
+    started_at_ms: int
     made_by: str = ""
     """Who made the code that it began with; herself, when she came in by a passkey."""
 
@@ -88,7 +89,7 @@ def session_of(market: Market, cookie: str) -> Session:
     digest, now = hashed(cookie), market.clock()
     with market.store.read() as connection:
         row = connection.execute(
-            select(users, sessions.c.expires_at_ms, sessions.c.seen_at_ms, sessions.c.made_by)
+            select(users, *(sessions.c[name] for name in ("expires_at_ms", "seen_at_ms", "started_at_ms", "made_by")))
             .join(sessions, sessions.c.user_id == users.c.user_id)
             .where(sessions.c.cookie_hash == digest, users.c.disabled_at_ms.is_(None))
         ).one_or_none()
@@ -98,8 +99,8 @@ def session_of(market: Market, cookie: str) -> Session:
     if now - row.seen_at_ms >= min(_NOTED_MS, idle_ms // _LEAST_PART):
         _note_use(market, digest, now)
     csrf_token, user = form_token(market, "csrf", cookie), user_from(row)
-    expires = row.expires_at_ms
-    return Session(user=user, cookie=cookie, csrf_token=csrf_token, expires_at_ms=expires, made_by=row.made_by)
+    times = {"expires_at_ms": row.expires_at_ms, "started_at_ms": row.started_at_ms}
+    return Session(user=user, cookie=cookie, csrf_token=csrf_token, made_by=row.made_by, **times)
 
 
 def end_session(market: Market, cookie: str) -> None:

@@ -23,12 +23,14 @@ from pdqs.market.settings import Settings
 from pdqs.market.store.schema import passkeys, spent_challenges, users
 from pdqs.market.store.sql import insert_new
 from pdqs.protocol.market_messages import User
-from pdqs.protocol.problems import ConflictError, ProblemType, UnauthorizedError
+from pdqs.protocol.problems import ConflictError, ForbiddenError, ProblemType, UnauthorizedError
 from pdqs.protocol.sign_ins import KeptPasskey
 
 MOST_PASSKEYS = 10
 """How many a user may have at a time."""
 
+FRESH_MS = 600_000
+"""How long a sign-in counts as just made."""
 _GOOD_FOR_MS = 600_000
 _TIME_BYTES = 8
 
@@ -156,6 +158,33 @@ def enter_with_passkey(market: Market, place: Place, cookie: str, credential: st
         trail.note(connection, user.user_id, "session", by=user.user_id, at_ms=now)
         begun = page_sessions.begin(market, connection, user, by=user.user_id, device=device)
     return page_sessions.session_of(market, begun)
+
+
+def require_fresh(market: Market, session: Session) -> None:
+    """Reauthentication: before something is made that outlives a session, whoever has a passkey shows it again.
+
+    A session that began in the last minutes needs nothing more; nor does an account without a passkey, which has
+    nothing to show.
+    """
+    if must_show(market, session):
+        raise ForbiddenError(ProblemType.SIGN_IN_AGAIN, "show your passkey first: this session began a while ago")
+
+
+def must_show(market: Market, session: Session) -> bool:
+    """Whether it is her passkey's turn: it is there, and this session did not begin just now."""
+    if market.clock() - session.started_at_ms <= FRESH_MS:
+        return False
+    with market.store.read() as connection:
+        return bool(_ids(connection, session.user.user_id))
+
+
+def show_again(market: Market, place: Place, session: Session, credential: str, *, device: str = "") -> Session:
+    """A fresh session in the place of this one, for its own user who shows her passkey again."""
+    fresh = enter_with_passkey(market, place, session.cookie, credential, device=device)
+    page_sessions.end_session(market, session.cookie if fresh.user == session.user else fresh.cookie)
+    if fresh.user != session.user:
+        raise _refused()
+    return fresh
 
 
 def kept_passkeys(connection: Connection, user_id: str) -> list[KeptPasskey]:

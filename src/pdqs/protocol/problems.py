@@ -33,6 +33,7 @@ class ProblemType(StrEnum):
     BAD_CODE = "bad-code"
     BAD_PASSKEY = "bad-passkey"
     NO_SESSION = "no-session"
+    SIGN_IN_AGAIN = "sign-in-again"
     BAD_CSRF_TOKEN = "bad-csrf-token"
     OTHER_SITE = "other-site"
     WRONG_ROLE = "wrong-role"

@@ -113,7 +113,7 @@ def error_stops(made: Filled) -> Iterator[Stop]:
     waiting, groups_of = f"/operator/rounds/{made.rounds['waiting']}", f"/operator/people/{made.owner.user_id}/groups"
     for role in (None, "consumer", "owner", "operator"):
         name, again = f"error-{role or 'nobody'}-no-page", role is not None
-        yield Stop(name=name, path="/no/such/page", role=role, status=404, again=again)  # type: ignore[arg-type]  # a role
+        yield Stop(name=name, path="/no/such/page", role=role, status=404, again=again)
     yield Stop(name="error-owner-not-hers", path="/operator/people", role="owner", status=403)
     yield Stop(name="error-owner-no-round", path="/owner/rounds/r_0", role="owner", status=404, again=True)
     yield Stop(name="error-consumer-no-round", path="/consumer/rounds/r_0", role="consumer", status=404, again=True)
@@ -146,8 +146,10 @@ def error_stops(made: Filled) -> Iterator[Stop]:
 
 
 AGAIN = ("money-undo", "discard-asked", "disable-asked", "end-asked", "cancel", "early", "token", "person", "form")
-DARK = ("empty-nobody-door", "filled-consumer-round-done", "filled-owner-round-open", "filled-operator-operator")
-DARK += ("error-plan", "error-person-asked", "filled-owner-account", "empty-nobody-docs", "filled-consumer-consumer")
+DARK = {
+    *("empty-nobody-door", "filled-consumer-round-done", "filled-owner-round-open", "filled-operator-operator"),
+    *("error-plan", "error-person-asked", "filled-owner-account", "empty-nobody-docs", "filled-consumer-consumer"),
+}
 """Pages that together have every colour; ``make pages`` looks at all of them in the dark."""
 
 

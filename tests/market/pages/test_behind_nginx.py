@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import re
 import shutil
-import socket
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +13,6 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from market.town import plan
 from pdqs.market import Settings, offer_access, round_steps
@@ -28,59 +20,26 @@ from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served as serving
 from pdqs.owner.client import OwnerClient
 
+from .proxies import DEPLOY, answering, certificate_for, free_port
 from .site import Clock, Site, Visitor
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-DEPLOY = Path(__file__).parents[3] / "deploy"
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 
 pytestmark = pytest.mark.skipif(NGINX is None, reason="no nginx on this machine (apt-get install nginx-light)")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this machine that nobody signed but itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    names: list[x509.GeneralName] = [
-        x509.DNSName("localhost"),
-        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-    ]
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=2))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem, secret = folder / "test.pem", folder / "test.key"
-    pem.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    kind = serialization.PrivateFormat.PKCS8
-    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, kind, serialization.NoEncryption()))
-    return pem, secret
-
-
 def _configured(folder: Path, port: int, market_port: int) -> Path:
     """The example as it is, with this test's ports, names and certificate, for a user who is nobody special."""
-    pem, key = _certificate(folder)
+    pem, key = certificate_for(folder)
     example = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
     changes = {
         "town.example;": "localhost 127.0.0.1;",
         "/etc/ssl/town.example.pem": str(pem),
         "/etc/ssl/town.example.key": str(key),
-        "listen 80;": f"listen 127.0.0.1:{_free_port()};",
+        "listen 80;": f"listen 127.0.0.1:{free_port()};",
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
         "server 127.0.0.1:8000;": f"server 127.0.0.1:{market_port};",
         "Host $host;": "Host $http_host;",  # with the port, which is not the usual one here
@@ -106,26 +65,14 @@ def _nginx(config: Path, port: int) -> Iterator[None]:
     assert NGINX is not None
     user = ["-g", "user root;"] if Path("/proc/self").stat().st_uid == 0 else []
     process = subprocess.Popen([NGINX, "-c", str(config), "-e", str(config.parent / "error.log"), *user])
-    try:
-        end = time.monotonic() + 60
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=5).close()
-                break
-            except OSError:
-                assert process.poll() is None, (config.parent / "error.log").read_text(encoding="utf-8")
-                assert time.monotonic() < end
-                time.sleep(0.05)
+    with answering(process, port, config.parent / "error.log"):
         yield
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A market at https://127.0.0.1:PORT/market."""
-    folder, port, clock = tmp_path_factory.mktemp("nginx"), _free_port(), Clock()
+    folder, port, clock = tmp_path_factory.mktemp("nginx"), free_port(), Clock()
     settings = Settings(
         database_url=f"sqlite:///{folder / 'market.db'}",
         tick_seconds=0.1,

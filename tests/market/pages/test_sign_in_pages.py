@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from pdqs.market import access, people
-from pdqs.market.passkeys import Place, enter_with_passkey, options_to_sign_in
+from pdqs.market.passkeys import FRESH_MS, Place, enter_with_passkey, options_to_sign_in
+from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import UnauthorizedError
 
 from .site import Site, Visitor
@@ -186,6 +187,7 @@ def test_a_passkey_is_made_used_and_removed_on_a_phone(passkey_site: Site, brows
     assert visitor.fits()
     (form,) = sent
     _assert_useless_again(site, form)
+    _assert_shown_again_before_anything_lasting(site, visitor, user)
     visitor.page.get_by_role("button", name="Remove my phone").click()
     visitor.page.get_by_role("heading", name="Your account").wait_for()
     assert access.sign_ins(site.market, user).passkeys == []
@@ -194,6 +196,28 @@ def test_a_passkey_is_made_used_and_removed_on_a_phone(passkey_site: Site, brows
     visitor.page.get_by_role("button", name="Use a passkey").click()
     visitor.page.get_by_text("This passkey is not known here").wait_for()
     visitor.context.close()
+
+
+def _assert_shown_again_before_anything_lasting(site: Site, visitor: Visitor, user: User) -> None:
+    """A token asks for the passkey once the session is no longer fresh, and is made once it was shown."""
+    site.clock.skip(FRESH_MS / 1000 + 1)
+    visitor.page.get_by_label("Name of the new token").fill("lasting")
+    visitor.page.get_by_role("button", name="Make a token").click()
+    visitor.page.get_by_role("heading", name="Is it you?").wait_for()
+    assert access.sign_ins(site.market, user).tokens == []
+    csrf = visitor.page.locator("meta[name=csrf-token]").get_attribute("content") or ""
+    options = {"headers": {"X-CSRF-Token": csrf}, "data": {"name": "sly"}}
+    for path in ("/v1/me/tokens", f"/v1/users/{user.user_id}/code"):
+        refused = visitor.context.request.post(f"{site.address}{path}", **options)  # type: ignore[arg-type]  # as named
+        assert (refused.status, refused.json()["type"]) == (403, "sign-in-again")
+    assert visitor.context.request.get(f"{site.address}/account/passkeys/options").status == 403
+    visitor.page.get_by_role("button", name="Show my passkey").first.click()
+    visitor.page.get_by_role("button", name="Add a passkey").wait_for()  # the page again, and a session that is fresh
+    visitor.page.get_by_label("Name of the new token").fill("lasting")
+    visitor.page.get_by_role("button", name="Make a token").click()
+    visitor.page.get_by_role("heading", name="Token “lasting”").wait_for()
+    assert [one.name for one in access.sign_ins(site.market, user).tokens] == ["lasting"]
+    assert len(access.sign_ins(site.market, user).pages) == 1
 
 
 def _assert_useless_again(site: Site, form: str) -> None:

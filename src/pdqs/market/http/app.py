@@ -39,13 +39,18 @@ from pdqs.protocol.problems import MarketError, ProblemType
 DEFAULTS = Settings()
 
 
-def create_app(settings: Settings = DEFAULTS, clock: Clock = system_clock, *, ticking: bool = True) -> FastAPI:
-    """A market on the database of the settings, migrated. With ``ticking``, deadlines are kept while it is served."""
+def create_app(
+    settings: Settings = DEFAULTS, clock: Clock = system_clock, *, ticking: bool = True, worker: str = ""
+) -> FastAPI:
+    """A market on the database of the settings, migrated. With ``ticking``, deadlines are kept while it is served.
+
+    ``worker`` is what this process is called among several, in its metrics.
+    """
     store = open_store(settings.database_url, connections=settings.connections_each)
     readiness = Readiness(store)
     readiness.prepare()
     market = Market(store=store, clock=clock, settings=settings)
-    metrics = Metrics()
+    metrics = Metrics(worker)
 
     @asynccontextmanager
     async def living(_app: FastAPI) -> AsyncIterator[None]:

@@ -10,7 +10,8 @@ from fastapi import Request, Security
 from fastapi.openapi.models import HTTPBearer as HTTPBearerModel
 from fastapi.security.base import SecurityBase
 
-from pdqs.market import access
+from pdqs.market import access, passkeys
+from pdqs.market.access import Session
 from pdqs.market.context import Market
 from pdqs.market.http.cookies import read_cookie
 from pdqs.market.http.limits import bearer_token
@@ -37,10 +38,21 @@ class Caller:
         """The user behind the credential."""
         if self.token:
             return access.user_of_token(self.market, self.token)
+        return self._session().user
+
+    def fresh_user(self) -> User:
+        """The same, for what outlives a session: that must have begun just now, where there is a passkey to show."""
+        if self.token:
+            return self.user()
+        session = self._session()
+        passkeys.require_fresh(self.market, session)
+        return session.user
+
+    def _session(self) -> Session:
         session = access.session_of(self.market, self.cookie)
         if self.changes_something:
             access.check_csrf(session, self.csrf_token)
-        return session.user
+        return session
 
 
 @final

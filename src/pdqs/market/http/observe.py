@@ -67,10 +67,15 @@ def log_to_stderr() -> None:
 
 @final
 class Metrics:
-    """Counters in the Prometheus text format."""
+    """Counters of one process in the Prometheus text format.
 
-    def __init__(self) -> None:
+    Of several workers each has its own, under its own label: whichever answers, its lines go on from where they were,
+    and the sum over ``worker`` is that of all.
+    """
+
+    def __init__(self, worker: str = "") -> None:
         self._lock = threading.Lock()
+        self._worker = f'worker="{worker}"' if worker else ""
         self._requests: defaultdict[tuple[str, str, int], int] = defaultdict(int)
         self._buckets = [0] * (len(_EDGES) + 1)
         self._seconds = 0.0
@@ -95,16 +100,22 @@ class Metrics:
             failures = self._advance_failures
         yield "# TYPE pdqs_requests_total counter"
         for (method, route, status), count in sorted(requests.items()):
-            yield f'pdqs_requests_total{{method="{method}",route="{route}",status="{status}"}} {count}'
+            labels = self._labels(f'method="{method}"', f'route="{route}"', f'status="{status}"')
+            yield f"pdqs_requests_total{labels} {count}"
         yield "# TYPE pdqs_request_seconds histogram"
         below = 0
         for edge, inside in zip([*map(str, _EDGES), "+Inf"], buckets, strict=True):
             below += inside
-            yield f'pdqs_request_seconds_bucket{{le="{edge}"}} {below}'
-        yield f"pdqs_request_seconds_sum {seconds:.6f}"
-        yield f"pdqs_request_seconds_count {below}"
+            labels = self._labels(f'le="{edge}"')
+            yield f"pdqs_request_seconds_bucket{labels} {below}"
+        yield f"pdqs_request_seconds_sum{self._labels()} {seconds:.6f}"
+        yield f"pdqs_request_seconds_count{self._labels()} {below}"
         yield "# TYPE pdqs_advance_failures_total counter"
-        yield f"pdqs_advance_failures_total {failures}"
+        yield f"pdqs_advance_failures_total{self._labels()} {failures}"
+
+    def _labels(self, *labels: str) -> str:
+        found = ",".join([*labels, *([self._worker] if self._worker else [])])
+        return f"{{{found}}}" if found else ""
 
 
 @final
@@ -141,7 +152,7 @@ class Observer:
             seconds = time.perf_counter() - started
             # The template of the route, not the address asked for: an address could carry anything.
             found = scope.get("route")
-            route = found.path if isinstance(found, APIRoute) else "none"
+            route = found.path if isinstance(found, APIRoute) else _route_of_no_page(scope["path"], status)
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.count(method, route, status, seconds)
             log("request", id=request_id, method=method, route=route, status=status, ms=round(1000 * seconds, 2))
@@ -154,6 +165,11 @@ class Observer:
         if is_secure(self._settings, scope["scheme"]):
             added.append((b"strict-transport-security", b"max-age=31536000"))
         return added
+
+
+def _route_of_no_page(path: str, status: int) -> str:
+    """What the log calls a request that no route took: a file, or nothing that there is."""
+    return _FILES[0] + "{file}" if path.startswith(_FILES) and status < 400 else "none"
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})

@@ -116,7 +116,7 @@ def post_end(sign_in_id: SignInId, caller: Calling) -> SignIns:
 @router.post("/me/tokens", tags=["people"])
 def post_token(new: NewToken, caller: Calling) -> Token:
     """Another bearer token, with a name; the one of the same name before it is void."""
-    user = caller.user()
+    user = caller.fresh_user()
     return access.make_token(caller.market, user, new.name, by=user.user_id)
 
 
@@ -165,7 +165,7 @@ def get_users(caller: Calling, after: After = None, limit: Limit = LIMIT) -> Use
 @router.post("/users/{user_id}/code", tags=["people"])
 def post_code(user_id: UserId, caller: Calling) -> Invitation:
     """A fresh one-time code, for oneself or (operator) for anyone."""
-    return round_steps.renew_code(caller.market, caller.user(), user_id)
+    return round_steps.renew_code(caller.market, caller.fresh_user(), user_id)
 
 
 @router.get("/statement", tags=["money"])

@@ -39,7 +39,7 @@ def serve_with_workers(settings: Settings) -> None:
     processes = multiprocessing.get_context("spawn")  # a fork would share the connections of this process
 
     def start(number: int) -> BaseProcess:
-        worker = processes.Process(target=_work, args=(settings,), name=f"pdqs-worker-{number}")
+        worker = processes.Process(target=_work, args=(settings, str(number)), name=f"pdqs-worker-{number}")
         worker.start()
         return worker
 
@@ -85,10 +85,10 @@ def _told_to_stop() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _work(settings: Settings) -> None:
+def _work(settings: Settings, name: str) -> None:
     """One worker: serves until told to stop, or until the process that started it is gone."""
     log_to_stderr()
-    server = server_of(create_app(settings, ticking=False))
+    server = server_of(create_app(settings, ticking=False, worker=name))
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pdqs.market import access, groups, own_data, passkeys, people, reads
 from pdqs.market.access import Session
-from pdqs.market.http.cookies import drop_cookie
+from pdqs.market.http.cookies import drop_cookie, set_cookie
 from pdqs.market.pages.confirming import TO_END_ALL, TO_ERASE, asked_back, is_confirmed
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import address_of_market, page
@@ -19,7 +19,7 @@ from pdqs.market.pages.session import After, AnySession, Form, market_of
 from pdqs.market.pages.whereabouts import device_words, place_here
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.own_data import Erasure
-from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
+from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError, ProblemType, UnprocessableError
 from pdqs.protocol.sign_ins import NewToken
 
 router = APIRouter(prefix="/account", route_class=PageRoute)
@@ -56,8 +56,39 @@ def download(request: Request, session: AnySession) -> Response:
 def make_link(request: Request, session: AnySession, form: Form) -> Response:
     """A link to come in by on another device, or later on this one: shown this once, good once."""
     assert form is not None  # its CSRF token has been checked
+    try:
+        passkeys.require_fresh(market_of(request), session)
+    except ForbiddenError as refused:
+        return _shown(request, session, again=True, status=refused.status)
     made = people.renew_code(market_of(request), session.user, session.user.user_id)
     return _shown(request, session, invitation=made)
+
+
+@router.get("/again")
+def options_to_show_again(request: Request, session: AnySession) -> Response:
+    """What the browser needs to ask for her passkey once more."""
+    options = passkeys.options_to_sign_in(market_of(request), _place(request), session.cookie)
+    return Response(options, media_type="application/json")
+
+
+@router.post("/again")
+def show_again(request: Request, session: AnySession, form: Form) -> Response:
+    """Take the answer of her passkey: this session begins anew."""
+    market, shown = market_of(request), str(form.get("credential", ""))
+    try:
+        fresh = passkeys.show_again(market, _place(request), session, shown, device=device_words(request))
+    except MarketError as refused:
+        return _shown(request, session, fault=str(refused), again=True, status=refused.status)
+    answer = RedirectResponse("/account", status_code=303)
+    set_cookie(request, answer, fresh.cookie, seconds=(fresh.expires_at_ms - market.clock()) // 1000)
+    return answer
+
+
+def _place(request: Request) -> passkeys.Place:
+    place = place_here(request)
+    if place is None:
+        raise NotFoundError(ProblemType.BAD_PASSKEY, _NO_PLACE)
+    return place
 
 
 @router.post("/tokens")
@@ -65,7 +96,10 @@ def make_token(request: Request, session: AnySession, form: Form) -> Response:
     """A token for a program, shown this once."""
     try:
         name = _name(form.get("name"))
+        passkeys.require_fresh(market_of(request), session)
         made = access.make_token(market_of(request), session.user, name, by=session.made_by or session.user.user_id)
+    except ForbiddenError as refused:
+        return _shown(request, session, again=True, status=refused.status)
     except MarketError as refused:
         return _shown(request, session, fault=str(refused), status=refused.status)
     return _shown(request, session, token=made.token, token_name=name)
@@ -74,22 +108,20 @@ def make_token(request: Request, session: AnySession, form: Form) -> Response:
 @router.get("/passkeys/options")
 def passkey_options(request: Request, session: AnySession) -> Response:
     """What the browser needs to make a passkey."""
-    place = place_here(request)
-    if place is None:
-        raise NotFoundError(ProblemType.BAD_PASSKEY, _NO_PLACE)
-    options = passkeys.options_to_add(market_of(request), place, session)
+    passkeys.require_fresh(market_of(request), session)
+    options = passkeys.options_to_add(market_of(request), _place(request), session)
     return Response(options, media_type="application/json")
 
 
 @router.post("/passkeys")
 def add_passkey(request: Request, session: AnySession, form: Form) -> Response:
     """Keep a passkey that the browser has made."""
-    place = place_here(request)
     try:
-        if place is None:
-            raise UnprocessableError(ProblemType.BAD_PASSKEY, _NO_PLACE)
+        passkeys.require_fresh(market_of(request), session)
         name = _name(form.get("name") or device_words(request) or "my device")
-        passkeys.add_passkey(market_of(request), place, session, str(form.get("credential", "")), name)
+        passkeys.add_passkey(market_of(request), _place(request), session, str(form.get("credential", "")), name)
+    except ForbiddenError as refused:
+        return _shown(request, session, again=True, status=refused.status)
     except MarketError as refused:
         return _shown(request, session, fault=str(refused), status=refused.status)
     return RedirectResponse("/account", status_code=303)
@@ -144,11 +176,12 @@ def _shown(
 ) -> Response:
     """The page, with whatever was made just now."""
     market = market_of(request)
-    nothing: dict[str, object] = {"fault": "", "invitation": None, "token": "", "token_name": ""}
+    nothing: dict[str, object] = {"fault": "", "again": False, "invitation": None, "token": "", "token_name": ""}
     found = {
         "trail": reads.access_page(market, session.user, after=after),
         "signed_in": access.sign_ins(market, session.user),
         "has_passkeys": place_here(request) is not None,
+        "must_show": passkeys.must_show(market, session),
         "base": f"{address_of_market(request)}/",
         "words": WORDS,
         "groups": groups.groups_of(market, session.user, session.user.user_id).groups,
