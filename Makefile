@@ -9,7 +9,7 @@ ALL := cli,neural,scale,market,docs,dev
 SERVER := cli,owner,market
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills races fuzz browser device figures hashed-lock sbom clean
+.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills races fuzz pages browser device figures hashed-lock sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -110,6 +110,12 @@ races: $(VENV)/.all ## ten thousand bids and reports sent around their deadlines
 
 fuzz: $(VENV)/.all ## five million requests to every route, as everyone, on both databases (hours)
 	$(BIN)/python tests/market/fuzz/running.py --requests 5000000 --batch 5000 --workers 2 --work build/fuzz --out docs/results/attacks/fuzz.json
+
+# Every page in every look, and whole rounds by the keyboard alone in each; pictures go to artifacts/pages, to be looked at.
+pages: $(VENV)/.all browser node_modules/.done ## every page empty, filled and in error: phone and desktop, light and dark, with axe-core
+	PYTHONPATH=tests $(BIN)/python -m market.pages.every_page --out docs/results/pages/every-page.json
+	@for look in "phone light" "phone dark" "desktop light" "desktop dark"; do echo "$$look"; \
+	  PDQS_LOOK="$$look" $(BIN)/pytest -q $(addprefix tests/market/pages/,test_full_round.py test_staged_round.py test_cancelled_round.py) || exit 1; done
 
 # The pictures of pages are what the browser tests keep under artifacts/; without a browser the others are drawn alone.
 figures: $(VENV)/.all browser ## every picture of the documentation, into docs/images

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 import tempfile
@@ -252,10 +251,11 @@ def main() -> int:
     (ARTIFACTS / "pages").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as site, chromium() as browser:
         walk = walk_all(site, browser, thorough=True)
-    found = {"pages": len(walk.looked) // len(LOOKS), "looks": [f"{size}, {scheme}" for size, scheme in LOOKS]}
+    seen = sorted({str(one["page"]) for one in walk.looked})
+    found = {"looks": [f"{size}, {scheme}" for size, scheme in LOOKS], "faults": walk.faults, "pages": seen}
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps({**found, "faults": walk.faults, "looked": walk.looked}, indent=1) + os.linesep)
-    print(f"{found['pages']} pages in {len(LOOKS)} looks: {len(walk.faults)} faults", *walk.faults, sep="\n")
+    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(seen)} pages in {len(LOOKS)} looks: {len(walk.faults)} faults", *walk.faults, sep="\n")
     return 1 if walk.faults else 0
 
 
