@@ -99,6 +99,9 @@ def test_what_is_forecast_and_who_is_written_to_follow_the_group(town: Town) -> 
 def test_only_operators_change_groups_only_owners_are_in_them_and_leaving_leaves_them(town: Town) -> None:
     owner, other = town.add_owners(2)
     put(town, owner, "Nurses")
+    put(town, other, "nurses")  # in a hurry: the same group
+    assert groups.groups_of(town.market, other, other.user_id).groups == ["Nurses"]
+    put(town, other)
     with pytest.raises(ForbiddenError):
         groups.put_in_groups(town.market, owner, owner.user_id, GroupNames(groups=["Doctors"]))
     with pytest.raises(NotFoundError):

@@ -73,8 +73,9 @@ def groups_by_user(connection: Connection, user_ids: Sequence[str]) -> dict[str,
 def put_in_groups(market: Market, actor: User, user_id: str, wanted: GroupNames) -> GroupNames:
     """Have an owner be in these groups and no others."""
     access.require(actor, "operator")
-    names, now = sorted(set(wanted.groups)), market.clock()
+    now = market.clock()
     with market.store.write() as connection:
+        names = sorted(set(_spelled(connection, wanted.groups).values()))
         if user_by_id(connection, user_id).role != "owner":
             raise ConflictError(ProblemType.WRONG_ACCOUNT, "only owners are in groups")
         hers = group_members.c.user_id == user_id
@@ -84,15 +85,26 @@ def put_in_groups(market: Market, actor: User, user_id: str, wanted: GroupNames)
     return GroupNames(groups=names)
 
 
+def _spelled(connection: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Each name as the group is spelled that there is: "nurses" are no other group than "Nurses"."""
+    known = {name.casefold(): name for name in connection.scalars(select(group_members.c.name).distinct())}
+    for name in names:
+        known.setdefault(name.casefold(), name)
+    return {name: known[name.casefold()] for name in names}
+
+
 def leave_groups(connection: Connection, user_id: str) -> None:
     """Take someone out of every group."""
     connection.execute(delete(group_members).where(group_members.c.user_id == user_id))
 
 
-def add_members(connection: Connection, wanted: Mapping[str, Iterable[str]], now: int) -> None:
+def add_members(connection: Connection, wanted: Mapping[str, Sequence[str]], now: int) -> None:
     """Put people into groups, beside those that they are in."""
+    spelled = _spelled(connection, [name for names in wanted.values() for name in names])
     rows = [
-        {"name": name, "user_id": user_id, "since_ms": now} for user_id, names in wanted.items() for name in set(names)
+        {"name": name, "user_id": user_id, "since_ms": now}
+        for user_id, names in wanted.items()
+        for name in {spelled[name] for name in names}
     ]
     if rows:
         insert_missing(connection, group_members, rows)

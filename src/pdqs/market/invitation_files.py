@@ -21,6 +21,7 @@ from pdqs.tables.delimited import joined, parse, text_of
 from pdqs.tables.spreadsheet import harmless
 
 _LIST = Path("the list")
+_ZIPPED = b"PK\x03\x04"
 _COLUMNS = ("name", "role", "user_id", "code", "link", "good_until")
 _STYLE = """body{font:16px/1.4 system-ui,sans-serif;margin:1rem}
 ul{list-style:none;padding:0;display:flex;flex-wrap:wrap}
@@ -59,10 +60,14 @@ def guests_in(raw: bytes) -> GuestList:
     >>> guests_in(b"name,group\\nAnn,Nurses | Night shift\\nBo,\\n").groups
     [['Nurses', 'Night shift'], []]
     """
+    if raw.startswith(_ZIPPED):
+        raise _unfit("this is a spreadsheet, not a CSV file: save it as CSV first")
     try:
         text = text_of(raw, _LIST)
         first = text.partition("\n")[0]
         headed = "name" in [cell.strip().lower() for cell in first.replace(";", ",").replace("\t", ",").split(",")]
+        if not headed and any(mark in first for mark in ",;\t"):
+            raise _unfit("it has several columns, and none is called name: write name above the names")
         sheet = parse(text if headed else f"name\n{text}", _LIST, ["name"])
         header = tuple(cell.lower() for cell in sheet.header)
         names = [row[header.index("name")] for row in sheet.rows]

@@ -64,8 +64,9 @@ def create_app(
 
     here = [{"url": settings.prefix or "/"}]
     app = FastAPI(
-        title="pdqs market", version=__version__, docs_url=None, redoc_url=None, servers=here, lifespan=living
-    )
+        title="pdqs market", version=__version__, docs_url=None, redoc_url=None, servers=here, lifespan=living,
+        redirect_slashes=False,  # the framework's own would lead out of the prefix: `refusals` sees to a slash too many
+    )  # fmt: skip
     app.state.market = market
     app.state.metrics = metrics
     app.state.readiness = readiness

@@ -9,7 +9,7 @@ from typing import final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pdqs.market.http.limits import send_problem
+from pdqs.market.http.plain_answers import Asked
 from pdqs.market.settings import Settings
 from pdqs.protocol.problems import ProblemType
 
@@ -21,14 +21,15 @@ class OwnForms:
     """ASGI middleware: what would change something by a form or a cookie must come from this very site."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app, self._public = app, settings.origin.encode()
+        self._app, self._public, self._prefix = app, settings.origin.encode(), settings.prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] in _LOOKING or self._is_own(scope):
             await self._app(scope, receive, send)
             return
         detail = "this form was sent from another site: use this market's own pages"
-        await send_problem(send, 403, ProblemType.OTHER_SITE, "Forbidden", detail, [])
+        asked = Asked(scope=scope, send=send, prefix=self._prefix)
+        await asked.refuse(403, ProblemType.OTHER_SITE, "Forbidden", detail)
 
     def _is_own(self, scope: Scope) -> bool:
         headers: dict[bytes, bytes] = dict(scope["headers"])

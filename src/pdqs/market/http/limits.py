@@ -13,8 +13,9 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdqs.market.http.cookies import cookie_name
+from pdqs.market.http.plain_answers import Asked
 from pdqs.market.settings import Settings
-from pdqs.protocol.problems import PROBLEM_JSON, ProblemType, problem_json
+from pdqs.protocol.problems import ProblemType
 
 _REMEMBERED = 20_000
 
@@ -78,11 +79,12 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers: Found = dict(scope["headers"])
+        asked = Asked(scope=scope, send=send, prefix=self._settings.prefix)
         wait = self._wait(scope, headers)
         if wait:
             extra = [(b"retry-after", str(int(wait) + 1).encode())]
-            detail = "too many requests: ask again after the seconds in Retry-After"
-            await send_problem(send, 429, ProblemType.TOO_MANY_REQUESTS, "Too many requests", detail, extra)
+            detail = f"too many requests: ask again in {int(wait) + 1} seconds"
+            await asked.refuse(429, ProblemType.TOO_MANY_REQUESTS, "Too many requests", detail, extra)
             return
         if b"content-length" not in headers and b"transfer-encoding" not in headers:
             await self._app(scope, receive, send)
@@ -92,11 +94,11 @@ class Gate:
                 body = await self._body(headers, receive)
         except TimeoutError:
             detail = f"the body of a request must come within {self._seconds:g} seconds"
-            await send_problem(send, 408, ProblemType.TOO_SLOW, "Request timeout", detail, _LAST)
+            await asked.refuse(408, ProblemType.TOO_SLOW, "Request timeout", detail, _LAST)
             return
         if body is None:
-            detail = f"a request may hold at most {self._most_bytes} bytes"
-            await send_problem(send, 413, ProblemType.TOO_LARGE, "Content too large", detail, _LAST)
+            detail = f"a file or a form may hold at most {self._most_bytes:,} bytes, and this one holds more"
+            await asked.refuse(413, ProblemType.TOO_LARGE, "Content too large", detail, _LAST)
             return
         await self._app(scope, _replayed(body, receive), send)
 
@@ -151,17 +153,3 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-async def send_problem(
-    send: Send, status: int, type_: ProblemType, title: str, detail: str, headers: list[tuple[bytes, bytes]]
-) -> None:
-    """An error of the one shape, from outside the framework."""
-    body = problem_json(status, type_, title, detail)
-    head = [
-        (b"content-type", PROBLEM_JSON.encode()),
-        (b"content-length", str(len(body)).encode()),
-        *headers,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body})

@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdqs.market.http.cookies import is_secure
-from pdqs.market.http.limits import send_problem
+from pdqs.market.http.plain_answers import Asked
 from pdqs.market.settings import Settings
 from pdqs.protocol.problems import ProblemType
 
@@ -147,7 +147,8 @@ class Observer:
             if answered:
                 raise
             detail = "the market has a fault; nothing was changed"
-            await send_problem(sending, 500, ProblemType.FAULT, "Internal Server Error", detail, [])
+            asked = Asked(scope=scope, send=sending, prefix=self._settings.prefix)
+            await asked.refuse(500, ProblemType.FAULT, "Internal Server Error", detail)
         finally:
             seconds = time.perf_counter() - started
             # The template of the route, not the address asked for: an address could carry anything.

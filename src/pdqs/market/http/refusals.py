@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fastapi import Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
+from pdqs.market.http.plain_answers import asks_for_a_page
 from pdqs.market.pages.render import page
+from pdqs.market.pages.session import own_path
 from pdqs.protocol.problems import PROBLEM_JSON, ProblemType, problem_json
 
 
@@ -18,11 +20,15 @@ def problem_response(status: int, type_: ProblemType, title: str, detail: str) -
 
 def is_a_person(request: Request) -> bool:
     """Whether a browser asks for a page, and not a program for an answer."""
-    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/")
+    return asks_for_a_page(request.scope)
 
 
 def no_such_page(request: Request) -> Response:
-    """404 for someone who followed a wrong link."""
+    """404 for someone who followed a wrong link; one with a slash too many leads to the page without it."""
+    path = request.url.path.rstrip("/")
+    if request.method == "GET" and path != request.url.path and own_path(path):
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(own_path(path + query) or path, status_code=307)
     detail = "there is nothing at this address: the link may be old, or a letter of it missing"
     return page(request, "error.html", status=404, title="No such page", detail=detail)
 

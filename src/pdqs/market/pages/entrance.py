@@ -140,7 +140,8 @@ def _check_door(request: Request, form: FormData) -> None:
 
 
 def _code(form: FormData) -> str:
-    return str(form.get("code", "")).strip()[:200]
+    """The code, also where somebody pasted the whole link that carries it."""
+    return str(form.get("code", "")).strip()[:500].rpartition("#")[2][:200]
 
 
 def _let_in(request: Request, session: Session, wanted: str) -> Response:

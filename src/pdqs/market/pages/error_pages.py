@@ -13,7 +13,9 @@ from starlette.datastructures import URL
 
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import SignInFirst, own_path
-from pdqs.protocol.problems import MarketError
+from pdqs.protocol.problems import MarketError, ProblemType
+
+_LOST_PLACE = "this page of the list is not there any more: begin at its first page"
 
 
 class PageRoute(APIRoute):
@@ -28,6 +30,8 @@ class PageRoute(APIRoute):
             except SignInFirst:
                 return RedirectResponse(_door_before(request), status_code=303)
             except MarketError as fault:
+                if fault.type == ProblemType.BAD_CURSOR:
+                    return page(request, "error.html", status=404, title="Not found", detail=_LOST_PLACE)
                 return page(request, "error.html", status=fault.status, title=fault.title, detail=str(fault))
             except RequestValidationError:
                 return page(request, "error.html", status=404, title="Not found", detail="there is no such page")

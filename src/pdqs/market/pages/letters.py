@@ -12,7 +12,7 @@ from pdqs.market import letter_choices, outbox
 from pdqs.market.access import Session
 from pdqs.market.letter_words import FOR_ROLE, KINDS
 from pdqs.market.pages.error_pages import PageRoute
-from pdqs.market.pages.render import page
+from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, AnySession, Form, OperatorSession, market_of
 from pdqs.protocol.letters import LetterChoices
 from pdqs.protocol.market_messages import Cursor
@@ -31,15 +31,17 @@ def chosen(request: Request, session: AnySession) -> Response:
 def choose(request: Request, session: AnySession, form: Form) -> Response:
     """Choose."""
     given = {"email": str(form.get("email", "")).strip(), "webhook": str(form.get("webhook", "")).strip()}
+    kinds = [kind for kind in KINDS if form.get(kind) == "yes"]
     try:
-        kinds = [kind for kind in KINDS if form.get(kind) == "yes"]
         letter_choices.choose(market_of(request), session.user, LetterChoices.model_validate({**given, "kinds": kinds}))
     except ValidationError as fault:
         wrong = {str(error["loc"][0]) for error in fault.errors()}
-        said = "this is not an e-mail address" if "email" in wrong else "this is not an address of the web"
-        return _shown(request, session, fault=said, status=422)
+        said = (
+            "this is not an e-mail address" if "email" in wrong else "a webhook is an address that begins with https://"
+        )
+        return _shown(request, session, fault=said, status=422, typed={**given, "kinds": kinds})
     except MarketError as refused:
-        return _shown(request, session, fault=str(refused), status=refused.status)
+        return _shown(request, session, fault=str(refused), status=refused.status, typed={**given, "kinds": kinds})
     return RedirectResponse("/account/letters", status_code=303)
 
 
@@ -68,9 +70,13 @@ def again(request: Request, letter_id: Annotated[Cursor, Path()], session: Opera
     return RedirectResponse("/operator/letters", status_code=303)
 
 
-def _shown(request: Request, session: Session, *, fault: str = "", status: int = 200) -> Response:
+def _shown(
+    request: Request, session: Session, *, fault: str = "", status: int = 200, typed: Filled | None = None
+) -> Response:
+    """The form as it is kept; after a fault as it was ``typed``."""
     market = market_of(request)
     offered = {kind: KINDS[kind] for kind in FOR_ROLE[session.user.role]}
     can = {"has_email": bool(market.settings.mail_url), "has_webhooks": market.settings.webhooks != "none"}
     kept = letter_choices.choices(market, session.user)
-    return page(request, "letters.html", status=status, kept=kept, offered=offered, fault=fault, **can)
+    shown = typed or {"email": kept.email, "webhook": kept.webhook, "kinds": kept.kinds}
+    return page(request, "letters.html", status=status, kept=kept, typed=shown, offered=offered, fault=fault, **can)
