@@ -15,6 +15,7 @@ from pdqs.market.passkeys import FRESH_MS, Place, enter_with_passkey, options_to
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import UnauthorizedError
 
+from .axe import violations
 from .site import Site, Visitor
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ def _assert_shown_again_before_anything_lasting(site: Site, visitor: Visitor, us
     visitor.page.get_by_label("Name of the new token").fill("lasting")
     visitor.page.get_by_role("button", name="Make a token").click()
     visitor.page.get_by_role("heading", name="Is it you?").wait_for()
+    assert violations(visitor.page) == []
     assert access.sign_ins(site.market, user).tokens == []
     csrf = visitor.page.locator("meta[name=csrf-token]").get_attribute("content") or ""
     options = {"headers": {"X-CSRF-Token": csrf}, "data": {"name": "sly"}}

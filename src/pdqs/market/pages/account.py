@@ -64,7 +64,7 @@ def make_link(request: Request, session: AnySession, form: Form) -> Response:
     return _shown(request, session, invitation=made)
 
 
-@router.get("/again")
+@router.get("/again/options")
 def options_to_show_again(request: Request, session: AnySession) -> Response:
     """What the browser needs to ask for her passkey once more."""
     options = passkeys.options_to_sign_in(market_of(request), _place(request), session.cookie)
