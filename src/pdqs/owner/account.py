@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -48,13 +49,23 @@ def chained(before: str, text: str) -> str:
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
 
 
+_LOOKALIKES = str.maketrans(
+    "01iıɑɡавгекмнопрстухьѕіјѵһԁԛԝαβγεζηικμνορτυχω",
+    "olllagabrekmhonpctyxbsljvhdqwabyezhlkmvoptyxw",
+)
+"""Letters that look like Latin ones, small or large, and digits that look like letters; the browser has the same."""
+
+
 def plain_words(text: str) -> str:
-    """A question's text without case, spaces and signs, to tell whether it was asked before.
+    """A question's text without case, spaces, signs and marks, look-alike letters as one, to tell whether it was asked.
 
     >>> plain_words("Do you  SMOKE ?") == plain_words("do you smoke")
     True
+    >>> plain_words("Do y\N{CYRILLIC SMALL LETTER O}u smoke\u3164?") == plain_words("do you smoke")
+    True
     """
-    return re.sub(r"[\W_]+", "", text.lower())
+    folded = unicodedata.normalize("NFKD", text).lower()
+    return re.sub(r"[\W_\u115f\u1160]+", "", folded).translate(_LOOKALIKES)  # two letters of Hangul are invisible
 
 
 @final
@@ -165,15 +176,18 @@ class Account:
         """Whether the owner was asked about this attribute before, and agreed."""
         return any(e["attribute"] == attribute for e in self.entries if e["kind"] in ("drawn", "admitted"))
 
+    def asked_so(self, attribute: str, text: str) -> bool:
+        """Whether these words were asked before under this attribute."""
+        return attribute in self._names_of(text)
+
     def also_asked_as(self, attribute: str, text: str) -> tuple[str, ...]:
         """Other attributes under which the same words were asked before."""
+        return tuple(sorted(self._names_of(text) - {attribute}))
+
+    def _names_of(self, text: str) -> set[str]:
         words = plain_words(text)
-        seen = {
-            e["attribute"]
-            for e in self.entries
-            if e["kind"] in ("drawn", "admitted") and words and plain_words(e["text"]) == words
-        }
-        return tuple(sorted(seen - {attribute}))
+        known = [e for e in self.entries if e["kind"] in ("drawn", "admitted")]
+        return {e["attribute"] for e in known if words and plain_words(e["text"]) == words}
 
     def elsewhere(self, market: str) -> int:
         """How many reports in a market the owner knows to have been made by another device."""

@@ -286,8 +286,10 @@ def _asks(account: Account, told: Told) -> dict[str, str]:
             f"{question.attribute!r} is a fact that you were never asked about before; it gets an account of its own,"
             " so agree only if it is not one of yours under a new name"
         )
-        if before:
-            found["asked before"] = f"the same words were asked before under another name ({', '.join(before)})"
+    if before and not account.asked_so(question.attribute, question.text):
+        found["asked before"] = (
+            f"the same words, or ones that look like them, were asked before under another name ({', '.join(before)})"
+        )
     if told.counted > told.made:
         found["elsewhere"] = (
             f"the market has {told.counted} reports of yours and this device made {told.made}: another device reports"

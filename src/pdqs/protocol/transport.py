@@ -41,13 +41,15 @@ _PATIENCE = frozenset({429, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 30.0
 _MOST_BYTES = 64 * 1024 * 1024
 """An answer is not read beyond this: a market that never stops talking is cut off."""
+_MOST_SECONDS = 600.0
+"""Nor for longer than this: one that says a byte a minute is cut off too."""
 _MOST_PAGES = 200
 
 
 class Transport:
     """One caller's line to one market. Close it, or use it in a ``with`` block.
 
-    ``transport`` lets tests answer in the market's place; ``sleep`` is what waiting means.
+    ``transport`` lets tests answer in the market's place; ``sleep`` is what waiting means, ``clock`` counts seconds.
     """
 
     def __init__(
@@ -57,10 +59,11 @@ class Transport:
         *,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_SECONDS, transport=transport)
-        self._sleep = sleep
+        self._sleep, self._clock = sleep, clock
 
     def __enter__(self) -> Self:
         return self
@@ -115,7 +118,9 @@ class Transport:
             wait = _FIRST_WAIT_SECONDS * 2**attempt
             try:
                 response = self._http.send(request, stream=True)
-                content = _bounded(response)
+                content = _bounded(response, self._clock)
+            except httpx.DecodingError:
+                raise MarketError(ProblemType.BAD_ANSWER, "the market's answer cannot be unpacked") from None
             except httpx.TransportError as fault:
                 if last:
                     why = printable(str(fault) or type(fault).__name__)
@@ -159,14 +164,16 @@ def _seconds(text: str) -> float:
     return min(float(text), _LONGEST_WAIT_SECONDS) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
 
 
-def _bounded(response: httpx.Response) -> bytes:
-    """All of an answer, unless there is too much of it."""
-    parts, size = [], 0
+def _bounded(response: httpx.Response, clock: Callable[[], float]) -> bytes:
+    """All of an answer, unless there is too much of it or it takes too long."""
+    parts, size, began = [], 0, clock()
     try:
         for part in response.iter_bytes():
             size += len(part)
             if size > _MOST_BYTES:
                 raise MarketError(ProblemType.BAD_ANSWER, "the market's answer is too long to be one")
+            if clock() - began > _MOST_SECONDS:
+                raise MarketError(ProblemType.BAD_ANSWER, "the market's answer does not come to an end")
             parts.append(part)
     finally:
         response.close()

@@ -30,6 +30,19 @@ NOTICE = {
     "terms with a key twice": written(
         "terms canonical", text_becomes(lambda t: t.replace('{"attribute":', '{"attribute":"tea","attribute":', 1))
     ),
+    "terms with a key twice, once by its numbers": written(
+        "terms canonical",
+        text_becomes(lambda t: t.replace('"attribute":', '"attribut\\u0065":"illness","attribute":', 1)),
+    ),
+    "a number spelled with a power": written(
+        "terms canonical", text_becomes(lambda t: t.replace('"budget":100.0', '"budget":1e2'))
+    ),
+    "a number with a nought too many": written(
+        "terms canonical", text_becomes(lambda t: t.replace('"budget":100.0', '"budget":100.00'))
+    ),
+    "a letter by its number": written(
+        "terms canonical", text_becomes(lambda t: t.replace("What do you", "Wh\\u0061t do you"))
+    ),
     "terms with keys out of order": written(
         "terms canonical",
         text_becomes(lambda t: '{"round":"' + ROUND + '",' + t[1:].replace(f'"round":"{ROUND}",', "", 1)),
@@ -295,6 +308,24 @@ ASKS = {
     "the same words under another name": Lie(
         goal="drawn",
         seed=earlier("beverage", "what do you drink"),
+        edit=on("GET me", put(reports_made=1)),
+        persuaded=("asked before",),
+    ),
+    "the same words under a name that she knows": Lie(
+        goal="drawn",
+        seed=(*earlier("beverage", "what do you drink"), *earlier("drink", "Do you like wine?", "rnd_" + "c3" * 12)),
+        edit=on("GET me", put(reports_made=2)),
+        persuaded=("asked before",),
+    ),
+    "words that look the same under another name": Lie(
+        goal="drawn",
+        seed=earlier("beverage", "Wh\u0430t d\u043e you dr\u0456nk?"),
+        edit=on("GET me", put(reports_made=1)),
+        persuaded=("asked before",),
+    ),
+    "words with an invisible letter under another name": Lie(
+        goal="drawn",
+        seed=earlier("beverage", "What do you drink\u3164 ?"),
         edit=on("GET me", put(reports_made=1)),
         persuaded=("asked before",),
     ),

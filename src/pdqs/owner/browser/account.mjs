@@ -22,8 +22,16 @@ export function nextRow(rows, fields) {
   return { entry, hash: chained(rows.at(-1)?.hash ?? FIRST_HASH, entry) };
 }
 
-/** A text without case, spaces and signs, to tell whether it was asked before. */
-export const plainWords = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+// Letters that look like Latin ones, small or large, and digits that look like letters; Python's device has the same.
+const LOOK = [..."01iıɑɡавгекмнопрстухьѕіјѵһԁԛԝαβγεζηικμνορτυχω"];
+const LIKE = [..."olllagabrekmhonpctyxbsljvhdqwabyezhlkmvoptyxw"];
+const LOOKALIKES = new Map(LOOK.map((letter, place) => [letter, LIKE[place]]));
+
+/** A text without case, spaces, signs and marks, look-alike letters as one, to tell whether it was asked before. */
+export function plainWords(text) {
+  const folded = text.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]|[\u115f\u1160]/gu, ""); // two letters of Hangul are invisible
+  return [...folded].map((letter) => LOOKALIKES.get(letter) ?? letter).join("");
+}
 
 /** Rows as the store gave them, every link checked; anything else is refused. */
 export function accountOf(rows) {
@@ -77,9 +85,17 @@ export class Account {
 
   /** Other attributes under which the same words were asked before. */
   alsoAskedAs(attribute, text) {
+    return this.#namesOf(text).filter((name) => name !== attribute).sort();
+  }
+
+  /** Whether these words were asked before under this attribute. */
+  askedSo(attribute, text) {
+    return this.#namesOf(text).includes(attribute);
+  }
+
+  #namesOf(text) {
     const words = plainWords(text);
-    const seen = this.#known().filter((entry) => words && plainWords(entry.text) === words).map((entry) => entry.attribute);
-    return [...new Set(seen)].filter((name) => name !== attribute).sort();
+    return [...new Set(this.#known().filter((entry) => words && plainWords(entry.text) === words).map((entry) => entry.attribute))];
   }
 
   elsewhere(market) {

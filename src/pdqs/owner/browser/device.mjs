@@ -246,7 +246,9 @@ function asks(account, { notice: { question: { attribute, text } }, counted, mad
   const before = account.alsoAskedAs(attribute, text);
   if (!account.knows(attribute)) {
     found["new fact"] = `“${attribute}” is a fact that you were never asked about before. It gets an account of its own, so agree only if it is not one of yours under a new name.`;
-    if (before.length) found["asked before"] = `The same words were asked before under another name (${before.join(", ")}).`;
+  }
+  if (before.length && !account.askedSo(attribute, text)) {
+    found["asked before"] = `The same words, or ones that look like them, were asked before under another name (${before.join(", ")}).`;
   }
   if (counted > made) {
     found.elsewhere = `The market has ${counted} reports of yours and this browser made ${made}: another device reports for you, or this browser's account is an old copy, and what they spent is not counted here.`;

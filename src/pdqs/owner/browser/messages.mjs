@@ -16,7 +16,7 @@ const fields = (spec) => (value) =>
   && Object.keys(value).length === Object.keys(spec).length
   && Object.entries(spec).every(([name, good]) => Object.hasOwn(value, name) && good(value[name]));
 
-const PRINTED = /^[^\p{Cc}\u2028-\u202e\u2066-\u2069]*$/u;
+const PRINTED = /^[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]*$/u;
 const id = text(/^[a-z]{1,3}_[0-9a-f]{24}$/);
 const hash = text(/^[0-9a-f]{64}$/);
 const micros = whole(0, 1e15);
@@ -62,7 +62,7 @@ export const SHAPES = {
     epsilon_max: real((x) => x > 0 && x <= 20),
     bids_close_at_ms: millis,
     reports_close_at_ms: maybe(millis),
-    terms: text(/^/, 2_000_000),
+    terms: text(/^\P{Cs}*$/u, 2_000_000),
     terms_hash: hash,
     bids_root: maybe(root),
     stages: list(stage, 8),
@@ -98,19 +98,44 @@ export function read(kind, value) {
   return value;
 }
 
-/** Whether a JSON text has no spaces outside its texts and every object's keys in strictly rising order: one way to say
- * a thing, and no key twice. */
+/** A text as it is written: what is not plain ASCII by its number. */
+const spelledText = (held) => JSON.stringify(held)
+  .replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** A number as it is written: as few digits as tell it from every other, with a point unless it counts something. */
+function spelledNumber(token) {
+  if (/^-?\d+$/.test(token)) return String(BigInt(token));
+  const [value, sign] = [Math.abs(Number(token)), token.startsWith("-") ? "-" : ""];
+  const [lead, power] = value.toExponential().split("e");
+  const [digits, places] = [lead.replace(".", ""), Number(power)];
+  if (places < -4 || places >= 16) return `${sign}${lead}e${places < 0 ? "-" : "+"}${String(Math.abs(places)).padStart(2, "0")}`;
+  if (places < 0) return `${sign}0.${"0".repeat(-places - 1)}${digits}`;
+  return `${sign}${digits.slice(0, places + 1).padEnd(places + 1, "0")}.${digits.slice(places + 1) || "0"}`;
+}
+
+/** Whether a word of a JSON text is written in the one way that it is. */
+function isSpelled(token) {
+  if (/^([{}[\]:,]|true|false|null)$/.test(token)) return true;
+  try {
+    return token === (token[0] === '"' ? spelledText(JSON.parse(token)) : spelledNumber(token));
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a JSON text has no spaces outside its texts, every object's keys in strictly rising order, and each text and
+ * number spelled in one way: one way to say a thing, and no key twice. */
 export function isCanonical(json) {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+|\s+/g) ?? [];
-  if (tokens.join("") !== json || tokens.some((token) => /^\s/.test(token))) return false;
+  if (tokens.join("") !== json || !tokens.every(isSpelled)) return false;
   const open = [];
   return tokens.every((token, place) => {
-    if (token === "{") open.push("");
-    else if (token === "[") open.push(null);
+    if (token === "{" || token === "[") open.push(null); // no key yet
     else if (token === "}" || token === "]") open.pop();
     else if (tokens[place + 1] === ":" && token[0] === '"') {
-      if (!(token > open.at(-1))) return false;
-      open[open.length - 1] = token;
+      const [key, before] = [JSON.parse(token), open.at(-1)];
+      if (before !== null && !(key > before)) return false;
+      open[open.length - 1] = key;
     }
     return true;
   });

@@ -4,6 +4,7 @@
 import { Refusal } from "./refusal.mjs";
 
 const MOST_PAGES = 200;
+const MOST_MS = 600_000; // a market that says a byte a minute is cut off
 
 /** The market said no: its type is a word for programs, its message a sentence. */
 export class MarketRefusal extends Error {
@@ -18,7 +19,7 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
   return async (path, { method = "GET", body } = {}) => {
     const sent = { Accept: "application/json", ...headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
     const credentials = "Authorization" in headers ? "omit" : "same-origin";
-    const answer = await fetched(`${address}/v1${path}`, { method, body, headers: sent, redirect: "error", cache: "no-store", credentials });
+    const answer = await fetched(`${address}/v1${path}`, { method, body, headers: sent, redirect: "error", cache: "no-store", credentials, signal: AbortSignal.timeout(MOST_MS) });
     const found = await answer.json().catch(() => null);
     if (!answer.ok) {
       const said = typeof found?.detail === "string" ? found.detail : `it answered ${answer.status}`;
