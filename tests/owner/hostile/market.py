@@ -271,6 +271,7 @@ class Lie:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet: two would wait for each other's acknowledgement
     server: Hostile
 
     def do_GET(self) -> None:
