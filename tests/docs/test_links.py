@@ -38,6 +38,11 @@ def test_dead_links_and_anchors_would_be_found() -> None:
     assert dead(DOCS / "index.md", text) == ["nowhere.md", "theory.md#99-nothing"]
 
 
+def test_every_picture_is_shown_on_some_page() -> None:
+    shown = {(path.parent / link).resolve() for path in HERE for link in links(path.read_text(encoding="utf-8"))}
+    assert not [path.name for path in (DOCS / "images").iterdir() if path not in shown]
+
+
 def test_every_page_is_in_some_list_of_contents() -> None:
     """Sphinx says so too, when the site is built; this says it at once."""
     listed = set()
