@@ -85,6 +85,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         "folder.csv is a folder, and there is no Parquet",
     ),
     "no such file": (("trade", "none.csv", *TRADE), "cannot read none.csv: No such file"),
+    "no name": (("trade", "", *TRADE), "the name of the file to read is empty"),
     "no such kind": (("trade", "good.xlsx", *TRADE), "must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet"),
     "no such stream": (("clear", "none/*.parquet", "--budget", "12", "--out", "o"), "no Parquet file here"),
     "a stream to a file": (

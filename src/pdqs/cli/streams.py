@@ -33,6 +33,8 @@ def streamed(location: str, cluster: str | None = None, out: str | None = None) 
     >>> streamed("bids.csv"), streamed("bids/*.parquet"), streamed("s3://market/bids")
     (False, True, True)
     """
+    if not location:
+        raise FileError("the name of the file to read is empty")
     path = Path(location)
     if cluster is not None or "://" in location or "://" in (out or "") or path.is_dir():
         return True
