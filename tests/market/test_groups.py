@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from market.town import Town, plan
+from pdqs.cli.commands import market as market_commands
 from pdqs.market import groups, invitations, letter_choices, own_data, reads, records, round_steps
 from pdqs.market.group_files import add_from
 from pdqs.market.invitation_files import guests_in
@@ -141,3 +142,17 @@ def test_a_file_puts_owners_into_groups_all_or_none(town: Town, tmp_path: Path) 
     assert add_from(town.market, town.operator, path) == 2
     found = groups.all_groups(town.market, town.operator).items
     assert [(one.name, one.owners) for one in found] == [("Drivers", 1), ("Nurses", 2)]
+
+
+def test_the_command_shows_groups_and_takes_a_file(
+    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (owner,) = town.add_owners(1)
+    path = tmp_path / "groups.csv"
+    path.write_text(f"user_id,group\n{owner.user_id},Nurses\n")
+    url = town.market.settings.database_url
+    market_commands.groups(add=path, database=url)
+    market_commands.groups(database=url)
+    told = capsys.readouterr()
+    assert told.err == "1 owner was put into groups.\n"
+    assert told.out == 2 * "       1  Nurses\n"

@@ -215,7 +215,7 @@ class Walk:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a scheme
         # Only colours differ in the dark: unless it is to be thorough, only they are looked at again.
         found = violations(page, only=() if self._thorough or scheme == "light" else ("color-contrast",))
-        if scheme == "light":
+        if (size, scheme) == LOOKS[0]:  # once, and before any picture: taking one puts a style into the page
             found += faults_of(page)
         if not visitor.fits():
             found.append("wider than the window")

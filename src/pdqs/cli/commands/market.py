@@ -98,7 +98,8 @@ def groups(
     with _up_to_date(settings) as (store, _):
         market = Market(store=store, settings=settings)
         if add is not None:
-            print(f"{add_from(market, the_server(), add)} owners were put into groups.", file=sys.stderr)
+            count = add_from(market, the_server(), add)
+            print(f"{count:,} {'owner was' if count == 1 else 'owners were'} put into groups.", file=sys.stderr)
         for group in all_groups(market, the_server()).items:
             print(f"{group.owners:>8,}  {group.name}")
 
