@@ -19,6 +19,7 @@ from typing import final
 
 import numpy as np
 
+from pdqs.estimate.crossing import crossing
 from pdqs.estimate.gap import shifted
 from pdqs.estimate.sides import SideSums, SideTally, side_sums
 from pdqs.model.arrays import Booleans, Floats
@@ -115,7 +116,7 @@ def _cumulated(values: Floats) -> Floats:
 
 
 def point(tally: SideTally, domain_size: int, *, lottery: bool) -> int:
-    """The estimated code: where a weighted line through the thresholds of the c = 1.96 interval crosses p.
+    """The estimated code: where a weighted line, or a bend, through the thresholds of the c = 1.96 interval crosses p.
 
     With fewer than three thresholds there, or no slope, the middle of the c = .3 interval; always within that of c = 1.
     (Clipped at c = .5, and with a line from four thresholds on, the mean error on the six populations of the paper is
@@ -126,13 +127,10 @@ def point(tally: SideTally, domain_size: int, *, lottery: bool) -> int:
     wide = window(tally, domain_size, _LINE_REACH, lottery=lottery)
     near = window(tally, domain_size, _MIDDLE_REACH, lottery=lottery)
     inside = (tally.thresholds >= wide.low - 1) & (tally.thresholds <= wide.high)
-    crossing: float = (near.low + near.high) / 2.0
+    found = None
     if np.count_nonzero(inside) >= _LEAST_LINE:
         sums = side_sums(tally)
-        w, total = sums.weight[inside], sums.first[inside]
-        x = tally.thresholds[inside].astype(np.float64)
-        middle, height = (w @ x) / w.sum(), total.sum() / w.sum()
-        slope = ((x - middle) @ total) / (w @ (x - middle) ** 2)
-        if slope > 0.0:
-            crossing = middle - height / slope
-    return int(np.clip(np.ceil(np.clip(crossing, -1.0, domain_size)), clip.low, clip.high))
+        places = tally.thresholds[inside].astype(np.float64)
+        found = crossing(places, sums.weight[inside], sums.first[inside], sums.variance[inside], tally.p)
+    place = (near.low + near.high) / 2.0 if found is None else found
+    return int(np.clip(np.ceil(np.clip(place, -1.0, domain_size)), clip.low, clip.high))
