@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pdqs
-from pdqs.estimate.crossing import crossing
+from pdqs.estimate.crossing import crossing_of
 from pdqs.model.arrays import Floats
 
 AT = np.arange(0.0, 61.0)
@@ -14,7 +14,7 @@ SURE = np.full(AT.size, 100.0)
 
 
 def found(h: Floats, p: float, variance: float = 1e-4) -> float | None:
-    return crossing(AT, SURE, SURE * h, np.full(AT.size, variance * 100.0**2), p)
+    return crossing_of(AT, SURE, SURE * h, np.full(AT.size, variance * 100.0**2), p)
 
 
 def line_alone(h: Floats) -> float:

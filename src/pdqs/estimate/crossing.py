@@ -11,7 +11,7 @@ from pdqs.model.arrays import Floats
 _LEAST_BEND = 6
 
 
-def crossing(thresholds: Floats, weight: Floats, first: Floats, variance: Floats, p: float) -> float | None:
+def crossing_of(thresholds: Floats, weight: Floats, first: Floats, variance: Floats, p: float) -> float | None:
     r"""Where a weighted line through h = F - p rises through 0, or a parabola where h bends; None: nowhere.
 
     ``first`` is sum a h at each threshold and ``variance`` that of it, ``weight`` sum a. With z the thresholds, centred

@@ -19,7 +19,7 @@ from typing import final
 
 import numpy as np
 
-from pdqs.estimate.crossing import crossing
+from pdqs.estimate.crossing import crossing_of
 from pdqs.estimate.gap import shifted
 from pdqs.estimate.sides import SideSums, SideTally, side_sums
 from pdqs.model.arrays import Booleans, Floats
@@ -131,6 +131,6 @@ def point(tally: SideTally, domain_size: int, *, lottery: bool) -> int:
     if np.count_nonzero(inside) >= _LEAST_LINE:
         sums = side_sums(tally)
         places = tally.thresholds[inside].astype(np.float64)
-        found = crossing(places, sums.weight[inside], sums.first[inside], sums.variance[inside], tally.p)
+        found = crossing_of(places, sums.weight[inside], sums.first[inside], sums.variance[inside], tally.p)
     place = (near.low + near.high) / 2.0 if found is None else found
     return int(np.clip(np.ceil(np.clip(place, -1.0, domain_size)), clip.low, clip.high))
