@@ -119,14 +119,14 @@ def _prepared(url: str, step: str, owners: int) -> tuple[Town, Round, list[User]
 
 
 @contextmanager
-def scenes(database: str, owners: int) -> Iterator[Callable[[str], Scene]]:
-    """Makes the scene of a step on the database asked for; PostgreSQL waits for the disk, as where money is kept."""
+def scenes(database: str, owners: int, *, durable: bool = True) -> Iterator[Callable[[str], Scene]]:
+    """Makes the scene of a step on the database asked for; ``durable``: PostgreSQL waits for the disk."""
     with tempfile.TemporaryDirectory(prefix="pdqs-kills-") as directory:
         if database == "sqlite":
             yield lambda step: _sqlite_scene(Path(directory), step, owners)
         else:
             os.environ.setdefault("XDG_RUNTIME_DIR", directory)
-            with postgres_server(durable=True) as server:
+            with postgres_server(durable=durable) as server:
                 yield lambda step: _postgres_scene(server, step, owners)
 
 
