@@ -62,11 +62,13 @@ class Stop:
 def _plain(stage: str, role: Role | None, *paths: str) -> Iterator[Stop]:
     for path in paths:
         name = re.sub(r"[^a-z]+", "-", path.strip("/")) or "door"
-        again = path in ACCOUNT and role != "owner"
+        again = (path in ACCOUNT and role != "owner") or (stage == "empty" and path in MUCH_THE_SAME)
         yield Stop(name=f"{stage}-{role or 'nobody'}-{name}", path=path, role=role, again=again)
 
 
 ACCOUNT = ("/account", "/account/letters")
+MUCH_THE_SAME = {"/operator", *(f"/operator/{one}" for one in ("ledger", "people", "journal", "deeds", "invitations"))}
+MUCH_THE_SAME |= {"/account", "/enter", "/consumer/plan"}
 OPERATOR = ("", "/ledger", "/payouts", "/people", "/journal", "/deeds", "/invitations", "/letters", "/groups")
 
 
@@ -89,7 +91,8 @@ def filled_stops(made: Filled) -> Iterator[Stop]:
     rounds = made.rounds
     yield from _plain("filled", "consumer", "/consumer", *ACCOUNT)
     for name in ("draft", "waiting", "offer", "done", "missed", "cancelled"):
-        yield Stop(name=f"filled-consumer-round-{name}", path=f"/consumer/rounds/{rounds[name]}", role="consumer")
+        path, again = f"/consumer/rounds/{rounds[name]}", name in ("offer", "missed")
+        yield Stop(name=f"filled-consumer-round-{name}", path=path, role="consumer", again=again)
     draft, done = rounds["draft"], rounds["done"]
     yield Stop(name="filled-consumer-edit", path=f"/consumer/rounds/{draft}/edit", role="consumer")
     for kind in ("median", "quantile", "histogram"):
@@ -98,7 +101,8 @@ def filled_stops(made: Filled) -> Iterator[Stop]:
     yield Stop(name="filled-consumer-compare", path=f"/consumer/compare?like={done}", role="consumer")
     yield from _plain("filled", "owner", "/owner", "/owner/privacy", "/owner/earnings", "/account", "/enter")
     for name in ("open", "waiting", "offer", "reported", "done", "missed", "nothing", "over", "cancelled"):
-        yield Stop(name=f"filled-owner-round-{name}", path=f"/owner/rounds/{rounds[name]}", role="owner")
+        path, again = f"/owner/rounds/{rounds[name]}", name in ("reported", "missed", "over", "cancelled")
+        yield Stop(name=f"filled-owner-round-{name}", path=path, role="owner", again=again)
     yield from _plain("filled", "operator", *(f"/operator{path}" for path in OPERATOR), "/account/letters")
     yield Stop(name="filled-operator-groups-of", path=f"/operator/people/{made.owner.user_id}/groups", role="operator")
     for name in ("waiting", "offer", "done", "cancelled", "draft"):
@@ -144,7 +148,10 @@ def error_stops(made: Filled) -> Iterator[Stop]:
         yield Stop(name=f"error-{name}", path=path, role=role, sends={"": action, **typed}, status=status, again=again)  # type: ignore[arg-type]  # a role
 
 
-AGAIN = ("money-undo", "discard-asked", "disable-asked", "end-asked", "cancel", "early", "token", "person", "form")
+AGAIN = {
+    *("money", "money-undo", "discard-asked", "disable-asked", "erase-asked", "end-asked", "cancel", "early"),
+    *("token", "link-made", "person", "form", "batch", "list", "groups"),
+}
 DARK = {
     *("empty-nobody-door", "filled-consumer-round-done", "filled-owner-round-open", "filled-operator-operator"),
     *("error-plan", "error-person-asked", "filled-owner-account", "empty-nobody-docs", "filled-consumer-consumer"),
