@@ -43,8 +43,10 @@ def test_the_lower_tail_is_the_mirror_of_the_upper() -> None:
 
 
 def test_near_the_median_a_bend_must_be_seen_to_be_believed() -> None:
-    """The same slight bend, at 1.2 standard errors: used at p = .9, not at p = .5."""
+    """The same slight bend, at 1.2 standard errors: used at p = .9, not at p = .7, and at p = .5 however sure it is."""
     h = 0.01 * (AT - 20.0) - 3e-5 * (AT - 30.0) ** 2
+    assert found(h, 0.5, 0.0) == pytest.approx(line_alone(h))
+    assert found(h, 0.7, 0.003) == pytest.approx(line_alone(h))
     assert found(h, 0.5, 0.003) == pytest.approx(line_alone(h))
     assert found(h, 0.9, 0.003) != pytest.approx(line_alone(h), abs=0.05)
 

@@ -18,10 +18,10 @@ def crossing_of(thresholds: Floats, weight: Floats, first: Floats, variance: Flo
     and scaled, h = c0 + c1 z + c2 b(z), b(z) = z^2 - s z - 1 and s the skewness of z, so that the three terms are
     orthogonal under the weights. From six thresholds on the bend is used if
 
-    .. math:: c_2^2 > 4\,(4 p (1-p))^2 \,\mathrm{Var}(c_2):
+    .. math:: c_2^2 > \frac{4 r}{1 - r} \,\mathrm{Var}(c_2), \quad r = (4 p (1-p))^6:
 
-    near the median a population is mostly straight, and a bend that is only noise costs a tenth of the precision;
-    toward its ends it is curved, and a line through it is off by a sixth of the range for salaries at p = .9.
+    never at the median, around which a population is mostly straight, so that a bend is noise and costs a tenth of the
+    precision; toward its ends it is curved, and a line is off by a sixth of the range for salaries at p = .9.
     """
     whole = float(weight.sum())
     middle = float(weight @ thresholds) / whole
@@ -34,8 +34,8 @@ def crossing_of(thresholds: Floats, weight: Floats, first: Floats, variance: Flo
     size = float(weight @ bend**2)
     c0, c1 = float(first.sum()) / whole, float(z @ first) / whole
     c2 = float(bend @ first) / size if size > 1e-9 * whole else 0.0
-    evidence = 4.0 * (4.0 * p * (1.0 - p)) ** 2
-    if z.size >= _LEAST_BEND and (c2 * size) ** 2 > evidence * float(bend**2 @ variance):
+    straight = (4.0 * p * (1.0 - p)) ** 6
+    if z.size >= _LEAST_BEND and (1.0 - straight) * (c2 * size) ** 2 > 4.0 * straight * float(bend**2 @ variance):
         place = _rising_root(c2, c1 - c2 * skewness, c0 - c2)
         return float(np.clip(middle + width * place, thresholds[0] - 1.0, thresholds[-1] + 1.0))
     return middle - width * c0 / c1 if c1 > 0.0 else None
