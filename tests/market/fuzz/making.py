@@ -202,7 +202,8 @@ class Maker:
     def _places(self, rule: Rule) -> dict[str, str]:
         rng, world = self._rng, self._world
         fitting = {"bid": ("open", "ages"), "report": ("reporting", "drinks"), "nonce": ("waiting",)}
-        wanted = fitting.get(rule.path.rpartition("/")[2], ()) if rule.body and rng.random() < 0.7 else ()
+        fit = [name for name in fitting.get(rule.path.rpartition("/")[2], ()) if name in world.rounds]
+        wanted = fit if rule.body and rng.random() < 0.7 else []
         kept = ("open", "clear", "settle", "cancel")  # these would change what is known of the rounds set up
         names = (
             [n for n in world.rounds if n in ("settled", "cancelled")] if rule.path.endswith(kept) else [*world.rounds]
