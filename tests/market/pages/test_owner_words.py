@@ -56,6 +56,7 @@ def test_an_owner_reads_who_asks_names_a_price_changes_and_withdraws_it(
     text = phone.page.locator("main").inner_text()
     for words in ("Health Institute", PLAN.purpose, PLAN.use, "50:50", "88:12", "A forecast for this round"):
         assert words in text
+    assert "are deleted 365 days after the round ends" in text
     assert "No round of this market was settled yet" in text
     shown = reads.notice(site.market, ann, round_id)
     assert shown.terms_hash not in text, "no hash unless she opens the details"

@@ -84,6 +84,7 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
     standing = _standing(market, session.user, notice)
     said = {name: promised.get(name, "") for name in ("asked_by", "purpose", "use")}
     said["groups"] = ", ".join(promised.get("groups", []))
+    said["retention_days"] = promised.get("retention_days")
     values = {"standing": standing, "by_lot": by_lot, "recorded": recorded, "promised": said}
     asking = Terms.read(promised["terms"]).asking
     values |= {"asked": asking.kind, "each_ms": 1000 * int(promised["report_seconds"])}
