@@ -291,7 +291,8 @@ class Maker:
             return {"key": key, "name": f"guest {rng.randrange(10**6)}", "role": rng.choice(("owner", "consumer"))}
         if rule.path in ("/consumer/rounds", "/consumer/rounds/{round_id}/edit"):
             return {"key": key, **self._plan_fields()}
-        return {"code": "x" * 43, "door_token": "y" * 64, "name": "program"}
+        sure = {"confirmed": "yes"} if rng.random() < 0.6 else {}
+        return {"code": "x" * 43, "door_token": "y" * 64, "name": "program", **sure}
 
     def _plan_fields(self) -> dict[str, str]:
         """A plan's form. ``fault`` tells the oracle which field is wrong; the market knows no such field."""

@@ -34,6 +34,8 @@ def _note_api(
         world.spent.append(body["code"])
         if owner and "name" not in body:  # a token of another name stands beside the one that is known
             owner.token = told["token"]
+            if owner.ended:  # let in again by a code that was made since; her pages stay ended
+                owner.ended, owner.cookie = False, "ended"
         return
     assert person is not None
     if rule.keyed:
@@ -72,7 +74,8 @@ def _note_page(
     elif rule.path == "/leave":
         person.cookie = "left"
     elif "{change}" in rule.path and params.get("change") in ("revoke", "disable"):
-        _ended(params["user_id"], world)
+        if answer.status == 303:  # else she was asked whether she is sure
+            _ended(params["user_id"], world)
     elif rule.path.endswith("/code") or params.get("change") == "code":
         _new_code("", params["user_id"], world, by=person)
     elif rule.path == "/account/link":
