@@ -11,7 +11,7 @@ from pdqs.experiments import populations
 from pdqs.experiments.error_ratios import AT_SPENDING, Gain, gains
 from pdqs.experiments.measures import alpha, ppem_per_owner
 from pdqs.experiments.mechanisms import MECHANISMS
-from pdqs.experiments.released_figures import MEDIAN_TOLERANCE, TOLERANCE, compare, compare_medians
+from pdqs.experiments.released_figures import MEDIAN_TOLERANCE, TOLERANCE, Comparison, compare, compare_medians
 from pdqs.experiments.results import Results
 from pdqs.experiments.verdicts import MAIN, MIDDLE
 from pdqs.present.text import in_digits
@@ -90,17 +90,20 @@ _ABOUT_GAINS = (
 )
 
 
+def _beside(each: Comparison) -> tuple[str, ...]:
+    """Who, whether it agrees, the budget, what was released, and ours."""
+    ours = f"{each.ours:.2f} ± {2 * each.standard_error:.2f}"
+    label = escape(MECHANISMS[each.mechanism].label)
+    return label, _agreement(each.agrees), f"{each.budget:g}n", each.span, ours
+
+
 def released_table(results: Results) -> str:
     found = compare(results)
     if not found:
         return ""
     rows = [
         (
-            escape(MECHANISMS[each.mechanism].label),
-            _agreement(each.agrees),
-            f"{each.budget:g}n",
-            each.span,
-            f"{each.ours:.2f} ± {2 * each.standard_error:.2f}",
+            *_beside(each),
             f"{each.gap:+.1%}",
             f"{each.standard_errors:+.1f}",
             f"{TOLERANCE[each.mechanism]:.0%}",
@@ -123,11 +126,7 @@ def released_medians_table(results: Results) -> str:
         return ""
     rows = [
         (
-            escape(MECHANISMS[each.mechanism].label),
-            _agreement(each.agrees),
-            f"{each.budget:g}n",
-            each.span,
-            f"{each.ours:.2f} ± {2 * each.standard_error:.2f}",
+            *_beside(each),
             f"{each.apart:+.2f}",
         )
         for each in found

@@ -10,9 +10,9 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.names import RuleName
-from pdqs.model.priors import Prior, Uniform
+from pdqs.model.priors import Prior
 from pdqs.pricing.rules.base import Setting, vouched
-from pdqs.pricing.rules.shape import Placement, Shape, stretched, virtual_line
+from pdqs.pricing.rules.shape import Placement, Shape, at_virtual_price, stretched, virtual_line
 from pdqs.privacy.loss import epsilon, q_of_epsilon
 
 EPSILON_STAR = math.sqrt(8.0)
@@ -42,10 +42,7 @@ class Laplace:
     name = RuleName.LAPLACE.value
 
     def q(self, bids: Floats, scale: float) -> Floats:
-        if scale <= 0:
-            return np.zeros_like(bids)
-        prior = self.prior or Uniform(self.setting.low, self.setting.high)
-        return self._response(prior.virtual_price(bids) / scale)
+        return at_virtual_price(self._response, bids, scale, self.prior, self.setting)
 
     def shape(self) -> Shape:
         return Shape(self._response, 0.0, float(np.nextafter(_none_after(self._cap()), np.inf)))

@@ -11,11 +11,11 @@ import numpy as np
 
 from pdqs.model.arrays import Floats
 from pdqs.model.names import RuleName
-from pdqs.model.priors import Prior, Uniform
+from pdqs.model.priors import Prior
 from pdqs.pricing.piecewise import Piecewise, fit_value
 from pdqs.pricing.rules.base import Setting, vouched
 from pdqs.pricing.rules.inverse import falling_inverse
-from pdqs.pricing.rules.shape import Placement, Shape, stretched, virtual_line
+from pdqs.pricing.rules.shape import Placement, Shape, at_virtual_price, stretched, virtual_line
 from pdqs.privacy.contracts import Contract
 
 
@@ -38,10 +38,7 @@ class Optimal:
     name = RuleName.OPTIMAL.value
 
     def q(self, bids: Floats, scale: float) -> Floats:
-        if scale <= 0:
-            return np.zeros_like(bids)
-        prior = self.prior or Uniform(self.setting.low, self.setting.high)
-        return self._response().q(prior.virtual_price(bids) / scale)
+        return at_virtual_price(self._response().q, bids, scale, self.prior, self.setting)
 
     def shape(self) -> Shape:
         response = self._response()

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, final, runtime_checkable
 
+import numpy as np
+
 from pdqs.model.arrays import Floats
 from pdqs.model.priors import Prior, Uniform
 from pdqs.pricing.rules.base import Rule, Setting
@@ -66,6 +68,16 @@ def cut(scale: float, setting: Setting) -> Placement | None:
     if scale < setting.low + _SMALLEST_PART * (setting.high - setting.low):
         return None
     return Placement(slope=1.0, shift=0.0, top=min(scale, setting.high))
+
+
+def at_virtual_price(
+    response: Callable[[Floats], Floats], bids: Floats, scale: float, prior: Prior | None, setting: Setting
+) -> Floats:
+    """q of a rule that depends on m = phi(b)/s alone, phi the virtual price of the prior; nothing at a scale of 0."""
+    if scale <= 0:
+        return np.zeros_like(bids)
+    known = prior or Uniform(setting.low, setting.high)
+    return response(known.virtual_price(bids) / scale)
 
 
 def virtual_line(prior: Prior | None, setting: Setting) -> tuple[float, float] | None:
