@@ -136,7 +136,8 @@ def test_one_process_leads_and_another_takes_over_when_it_is_gone(postgres: str)
     assert not first.leads()
     with stores[1].write() as connection:  # the line of the leader dies, as in a restart of the database
         connection.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_locks"
+            " WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
         )
     assert not second.leads()
     assert first.leads() or second.leads()

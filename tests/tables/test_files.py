@@ -87,7 +87,7 @@ REFUSED = {
     "colons": (b"owner:bid\na:1\n", r"no column 'owner': it has 'owner:bid'$"),
     "a short row": (b"owner,bid,value\na,1,1\nb,1\n", r"row 2 has 2 cells, but the header names 3 columns"),
     "a long row": (b"owner,bid\na,1\nb,1,7\n", r"row 2 has 3 cells, but the header names 2 columns"),
-    "a blank row": (b"owner,bid\na,1\n\nb,1\n", r"row 2 has 0 cells, but the header names 2 columns"),
+    "a blank row": (b"owner,bid\na,1\n\nb,1\n", r"row 2 is blank"),
     "an empty cell": (b"owner,bid\na,1\nb,\n", r"row 2, column 'bid': the cell is empty"),
     "an empty owner": (b"owner,bid\n,1\nb,1\n", r"row 1, column 'owner': the cell is empty"),
     "an owner twice": (b"owner,bid\na,1\nb,1\na,0.5\n", r"row 3, column 'owner': 'a' is already in row 1"),

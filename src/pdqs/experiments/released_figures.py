@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import final
 
 from pdqs.experiments.results import Results
+from pdqs.model.names import QueryKind
 
 BUDGETS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -112,7 +113,7 @@ def _compared(
                         high=high,
                         ours=sample.mean_error,
                         standard_error=sample.standard_error,
-                        median=kind == "median",
+                        median=kind == QueryKind.MEDIAN,
                     )
                 )
     return found

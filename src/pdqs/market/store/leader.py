@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import final
 
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pdqs.market.store.database import Store
 
@@ -40,6 +41,11 @@ class Leader:
 
     def resign(self) -> None:
         """Let go of the lock, and of the connection it is tied to."""
-        line, self._line, self._leads = self._line, None, False
-        if line is not None:
-            line.close()
+        line, self._line = self._line, None
+        led, self._leads = self._leads, False
+        if line is None:
+            return
+        if led:  # said aloud, for the database may take a while to notice that a line is closed
+            with suppress(SQLAlchemyError):
+                line.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": _LOCK})
+        line.close()
