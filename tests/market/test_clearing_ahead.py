@@ -14,6 +14,7 @@ from pdqs.market.clearing_ahead import NOTHING, Ahead
 from pdqs.market.lots import bids_found, named_bids
 from pdqs.market.store.schema import bids, offers, rounds
 from pdqs.protocol.market_messages import Round
+from pdqs.protocol.problems import NotFoundError
 
 
 def due(town: Town) -> Round:
@@ -114,3 +115,15 @@ def test_nothing_is_made_ahead_of_its_time(town: Town) -> None:
     round_steps.clear_round(town.market, town.operator, found.round_id)
     assert clearing_ahead.tree_ahead(town.market, found.round_id) == NOTHING
     assert clearing_ahead.offers_ahead(town.market, found.round_id) == NOTHING  # it is cleared
+
+
+def test_nobody_makes_the_market_work_on_a_round_that_is_not_hers(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = due(town)
+    stranger = town.consumer.model_copy(update={"user_id": f"u_{'f' * 24}"})
+
+    def worked(*_given: Any) -> Any:
+        raise AssertionError("worked on for a stranger")
+
+    monkeypatch.setattr(round_steps, "tree_ahead", worked)
+    with pytest.raises(NotFoundError):
+        round_steps.clear_round(town.market, stranger, found.round_id)

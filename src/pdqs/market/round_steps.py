@@ -86,6 +86,8 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
 def close_bids(market: Market, actor: User, round_id: str) -> None:
     """Publish the root over the bids, once they are closed: from here on nobody's bid can be left out unseen."""
     access.require(actor, "consumer", "operator")
+    with market.store.read() as connection:
+        visible_round(connection, actor, round_id)  # nobody makes the market work on a round that is not hers
     ahead = tree_ahead(market, round_id)
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
