@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from pdqs.market import access
 from pdqs.market.context import Market
@@ -28,7 +28,7 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
     if new.groups:
         _refuse_odd_groups(new)
     with market.store.write() as connection:
-        before = connection.scalar(select(users.c.user_id).where(users.c.user_id == wanted[0].user_id))
+        before = _refuse_other_length(connection, kept_ids, derived_id("u", actor, f"{key}|{len(wanted)}"))
         insert_missing(connection, users, [user.model_dump() for user in wanted])
         found = connection.execute(select(users).where(users.c.user_id.in_(kept_ids)))
         kept = {row.user_id: row for row in found}
@@ -44,11 +44,19 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
             code, expires = access.new_code(market, connection, user.user_id, by=actor.user_id)
             known = access.user_from(kept[user.user_id])
             items.append(Invitation(user=known, code=code, expires_at_ms=expires))
-        if before is None:
+        if not before:
             note_deed(connection, actor, "invited", f"{len(items)} people", at_ms=now)
         if new.groups:
             add_members(connection, dict(zip(kept_ids, new.groups, strict=True)), now)
     return Invitations(items=items)
+
+
+def _refuse_other_length(connection: Connection, kept_ids: list[str], beyond: str) -> bool:
+    """Whether the key was used before; then for as many people, neither fewer nor more."""
+    asked = select(users.c.user_id).where(users.c.user_id.in_([*kept_ids, beyond]))
+    known = set(connection.scalars(asked))
+    refuse_other_body(not known or known == set(kept_ids))
+    return bool(known)
 
 
 def _refuse_odd_groups(new: NewUsers) -> None:

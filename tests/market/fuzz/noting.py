@@ -70,11 +70,12 @@ def _note_page(
     assert person is not None
     fields = fields_of(asked)
     if rule.path.endswith(("/erase", "/end")):
-        _ended(person.user_id, world)
+        if answer.status == 303:  # else she was asked whether she is sure
+            _ended(person.user_id, world)
     elif rule.path == "/leave":
         person.cookie = "left"
     elif "{change}" in rule.path and params.get("change") in ("revoke", "disable"):
-        if answer.status == 303:  # else she was asked whether she is sure
+        if answer.status == 303:
             _ended(params["user_id"], world)
     elif rule.path.endswith("/code") or params.get("change") == "code":
         _new_code("", params["user_id"], world, by=person)
