@@ -204,8 +204,10 @@ def worker(database: str, numbers: list[int], options: argparse.Namespace, resul
         with stage(database) as set_up:
             know_every_route(set_up)
             gc.freeze()  # what is there by now stays: it need not be looked through again and again
+            gc.disable()
             for number in numbers:
                 found = run_batch(set_up, options.batch, f"{options.seed} {database} {number}")
+                gc.collect()
                 results.put({"database": database, "number": number, **found})
     finally:
         results.put(None)
