@@ -1,20 +1,28 @@
-"""What a test of a proxy in front needs: a port, a certificate of its own, and to wait until the proxy answers."""
+"""What a test of a proxy in front needs: a port, a certificate of its own, a market behind, a caller who trusts it."""
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
 import socket
+import ssl
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import httpx
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from pdqs.market import Settings, round_steps
+from pdqs.market.http.app import create_app
+from pdqs.market.http.serving import served as serving
+
+from .site import Clock, Site
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 
@@ -70,3 +78,25 @@ def answering(process: subprocess.Popen[bytes], port: int, log: Path) -> Iterato
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+@contextmanager
+def market_behind(front: Callable[[int, int], AbstractContextManager[None]], folder: Path) -> Iterator[Site]:
+    """A market at https://127.0.0.1:PORT/market; ``front`` starts the proxy, given its port and the market's."""
+    port, clock = free_port(), Clock()
+    settings = Settings(
+        database_url=f"sqlite:///{folder / 'market.db'}",
+        tick_seconds=0.1,
+        public_url=f"https://127.0.0.1:{port}/market",
+        trusted_proxies="127.0.0.1",
+    )
+    app = create_app(settings, clock)
+    with serving(app) as inside, front(port, int(inside.rsplit(":", 1)[1])):
+        operator = round_steps.first_operator(app.state.market).user
+        yield Site(settings.public_url, app.state.market, clock, operator, folder)
+
+
+def caller_of(site: Site) -> httpx.Client:
+    """A caller who trusts the certificate of the proxy in front."""
+    trusted = ssl.create_default_context(cafile=str(site.folder / "test.pem"))
+    return httpx.Client(base_url=site.address, verify=trusted, timeout=120)

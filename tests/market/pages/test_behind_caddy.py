@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from market.town import plan
-from pdqs.market import Settings, access, round_steps
-from pdqs.market.http.app import create_app
-from pdqs.market.http.serving import served as serving
+from pdqs.market import access, round_steps
 from pdqs.protocol.device_messages import Bid
 
-from .proxies import DEPLOY, answering, certificate_for, free_port
-from .site import Clock, Site
+from .proxies import DEPLOY, answering, caller_of, certificate_for, market_behind
+from .site import Site
 
 CADDY = shutil.which("caddy")
 
@@ -55,26 +53,20 @@ def _caddy(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A market at https://127.0.0.1:PORT/market."""
-    folder, port, clock = tmp_path_factory.mktemp("caddy"), free_port(), Clock()
-    settings = Settings(
-        database_url=f"sqlite:///{folder / 'market.db'}",
-        tick_seconds=0.1,
-        public_url=f"https://127.0.0.1:{port}/market",
-        trusted_proxies="127.0.0.1",
-    )
-    app = create_app(settings, clock)
-    with serving(app) as inside:
-        config = _configured(folder, port, int(inside.rsplit(":", 1)[1]))
+    folder = tmp_path_factory.mktemp("caddy")
+
+    def front(port: int, market_port: int) -> AbstractContextManager[None]:
+        config = _configured(folder, port, market_port)
         process = _caddy(folder, "run", "--config", str(config), "--adapter", "caddyfile")
-        with answering(process, port, folder / "caddy.log"):
-            operator = round_steps.first_operator(app.state.market).user
-            yield Site(settings.public_url, app.state.market, clock, operator, folder)
+        return answering(process, port, folder / "caddy.log")
+
+    with market_behind(front, folder) as found:
+        yield found
 
 
 @pytest.fixture
 def client(site: Site) -> Iterator[httpx.Client]:
-    trusted = ssl.create_default_context(cafile=str(site.folder / "test.pem"))
-    with httpx.Client(base_url=site.address, verify=trusted, timeout=120) as made:
+    with caller_of(site) as made:
         yield made
 
 

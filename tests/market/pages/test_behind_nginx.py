@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,8 +19,8 @@ from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served as serving
 from pdqs.owner.client import OwnerClient
 
-from .proxies import DEPLOY, answering, certificate_for, free_port
-from .site import Clock, Site, Visitor
+from .proxies import DEPLOY, answering, caller_of, certificate_for, free_port, market_behind
+from .site import Site, Visitor
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -72,23 +71,14 @@ def _nginx(config: Path, port: int) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A market at https://127.0.0.1:PORT/market."""
-    folder, port, clock = tmp_path_factory.mktemp("nginx"), free_port(), Clock()
-    settings = Settings(
-        database_url=f"sqlite:///{folder / 'market.db'}",
-        tick_seconds=0.1,
-        public_url=f"https://127.0.0.1:{port}/market",
-        trusted_proxies="127.0.0.1",
-    )
-    app = create_app(settings, clock)
-    with serving(app) as inside, _nginx(_configured(folder, port, int(inside.rsplit(":", 1)[1])), port):
-        operator = round_steps.first_operator(app.state.market).user
-        yield Site(settings.public_url, app.state.market, clock, operator, folder)
+    folder = tmp_path_factory.mktemp("nginx")
+    with market_behind(lambda port, inside: _nginx(_configured(folder, port, inside), port), folder) as found:
+        yield found
 
 
 @pytest.fixture
 def client(site: Site) -> Iterator[httpx.Client]:
-    trusted = ssl.create_default_context(cafile=str(site.folder / "test.pem"))
-    with httpx.Client(base_url=site.address, verify=trusted, timeout=120) as made:
+    with caller_of(site) as made:
         yield made
 
 
