@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import httpx
 import psycopg
+import pytest
 
 from market.test_commands_of_the_shell import PDQS
 from market.town import Town, new_database, plan
@@ -24,7 +27,7 @@ from pdqs.market.clock_state import ClockState, last_tick, note_tick
 from pdqs.market.http.app import create_app
 from pdqs.market.http.clock import keep_deadlines
 from pdqs.market.http.observe import Metrics
-from pdqs.market.http.serving import served
+from pdqs.market.http.serving import listening_socket, served
 from pdqs.market.store.database import open_store
 from pdqs.market.store.leader import Leader
 
@@ -210,3 +213,30 @@ def test_more_callers_than_connections_wait_for_their_turn(postgres: str, town: 
             held = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = 'crowd'").fetchone()
         assert held is not None
         assert held[0] <= 16
+
+
+def _plain_socket(host: str, port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.bind((host, port))
+    return bound
+
+
+@pytest.mark.parametrize(("made", "at_once"), [(listening_socket, True), (_plain_socket, False)])
+def test_answers_are_sent_without_waiting_for_word_of_their_first_part(
+    made: Callable[[str, int], socket.socket], at_once: bool
+) -> None:
+    """A server that waits is forty milliseconds late with every answer; a socket made carelessly is such a one."""
+
+    async def waits_not() -> bool:
+        seen = asyncio.get_running_loop().create_future()
+        server = await asyncio.start_server(lambda _, writer: seen.set_result(writer), sock=made("127.0.0.1", 0))
+        async with server:
+            _, caller = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer = await asyncio.wait_for(seen, 60)
+            found = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            for end in (caller, writer):
+                end.close()
+                await end.wait_closed()
+            return bool(found)
+
+    assert asyncio.run(waits_not()) is at_once

@@ -57,7 +57,7 @@ def serve_on(settings: Settings, bound: socket.socket, *, link: bool | None, sev
 
     from pdqs.market.http.app import create_app
     from pdqs.market.http.observe import log_to_stderr
-    from pdqs.market.http.serving import address_of, server_of
+    from pdqs.market.http.serving import address_of, run_for_good, server_of
     from pdqs.market.http.workers import serve_with_workers
 
     address = address_of(bound) + settings.prefix
@@ -71,7 +71,7 @@ def serve_on(settings: Settings, bound: socket.socket, *, link: bool | None, sev
         app.state.market.store.close()
         serve_with_workers(dataclasses.replace(settings, port=bound.getsockname()[1]))
     else:
-        server_of(app).run(sockets=[bound])
+        run_for_good(server_of(app), bound)
 
 
 def _greet(app: FastAPI, address: str, link: bool | None) -> None:

@@ -21,7 +21,7 @@ from pdqs.market.http.app import create_app
 from pdqs.market.http.clock import ticking
 from pdqs.market.http.observe import Metrics, log, log_to_stderr
 from pdqs.market.http.readiness import Readiness
-from pdqs.market.http.serving import GRACE_SECONDS, listening_socket, server_of
+from pdqs.market.http.serving import GRACE_SECONDS, listening_socket, run_for_good, server_of
 from pdqs.market.settings import CLOCK_CONNECTIONS, Settings
 from pdqs.market.store.database import open_store
 
@@ -99,4 +99,4 @@ def _work(settings: Settings, name: str) -> None:
     threading.Thread(target=outlived, name="pdqs-orphan", daemon=True).start()
     # A socket of its own: the system deals connections out, where a shared one would go to whoever wakes first.
     bound: socket.socket = listening_socket(settings.host, settings.port, shared=True)
-    server.run(sockets=[bound])
+    run_for_good(server, bound)
