@@ -1,4 +1,7 @@
-"""Everything that a device knows, to take away: as data, and as a page to read. Never a token, and never a value."""
+"""Everything that a device knows, to take away: as data, and as a page to read. Never a token, and never a value.
+
+The browser's twin, ``browser/export.mjs``, writes the same of the same entries, to the letter.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from pdqs.model.money import exact_money
 from pdqs.owner.account import Account, StoredBid, StoredReport
 from pdqs.owner.errors import DeviceError
 from pdqs.owner.lifetime_cap import OVERALL, Spending
+from pdqs.owner.lots import chance_in_words
+from pdqs.owner.own_proof import Proven, proven
 from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.tables.atomic import replacing
 
@@ -22,14 +27,18 @@ VERSION = 1
 def exported(account: Account, markets: Iterable[str], now_ms: int) -> dict[str, object]:
     """What was asked by which market, at which price and epsilon, what was drawn and signed for, and the account.
 
-    ``entries`` is the account as the device keeps it, oldest first: every other figure follows from it.
+    Beside each bid stands the proof that it was counted, and whether it holds, looked at anew. ``entries`` is the
+    account as the device keeps it, oldest first: every other figure follows from it.
     """
     return {
         "version": VERSION,
         "exported_at_ms": now_ms,
         "markets": sorted(markets),
         "spending": [dataclasses.asdict(spent) for spent in _spending(account)],
-        "bids": [{**dataclasses.asdict(bid), "lots": _lots(account, bid)} for bid in _bids(account)],
+        "bids": [
+            {**dataclasses.asdict(bid), "lots": _lots(account, bid), "inclusion": _inclusion(account, bid)}
+            for bid in _bids(account)
+        ],
         "reports": [{**dataclasses.asdict(report), "facts": report.facts} for report in account.reports()],
         "entries": list(account.entries),
     }
@@ -37,13 +46,12 @@ def exported(account: Account, markets: Iterable[str], now_ms: int) -> dict[str,
 
 def readable(account: Account) -> str:
     """What of it people read, as one page of HTML that fetches nothing and runs nothing."""
-    head = ("market", "round", "question", "epsilon", "promised", "paid", "what is known", "sent")
+    counted = [(bid, found) for bid in _bids(account) if (found := proven(account, bid)) is not None]
     parts = [
         _table("Privacy spent", ("about", "epsilon spent", "cap", "reports"), map(_spent_row, _spending(account))),
-        _table(
-            "What you bid on", ("market", "round", "question", "your price", "terms"), map(_bid_row, _bids(account))
-        ),
-        _table("What left this device", head, map(_report_row, account.reports())),
+        _table("What you bid on", _BID_HEAD, map(_bid_row, _bids(account))),
+        _table("That your bids were counted", _COUNTED_HEAD, (_counted_row(*each) for each in counted)),
+        _table("What left this device", _REPORT_HEAD, map(_report_row, account.reports())),
     ]
     style = "body{font:1rem/1.5 sans-serif;margin:2rem}td,th{text-align:left;padding:.2rem .8rem;word-break:break-word}"
     return (
@@ -80,6 +88,13 @@ def _lots(account: Account, bid: StoredBid) -> dict[str, object] | None:
     return None if lots is None else dataclasses.asdict(lots)
 
 
+def _inclusion(account: Account, bid: StoredBid) -> dict[str, object] | None:
+    found = proven(account, bid)
+    if found is None:
+        return None
+    return {"proof": dataclasses.asdict(found.proof), "counted": found.counted, "root_signed": found.root_signed}
+
+
 def _spent_row(spent: Spending) -> Sequence[str]:
     return (
         spent.attribute or "all together",
@@ -89,15 +104,34 @@ def _spent_row(spent: Spending) -> Sequence[str]:
     )
 
 
+_BID_HEAD = ("market", "round", "asked by", "question", "your price", "terms")
+_COUNTED_HEAD = ("round", "lot", "your name in the round", "place", "root over all bids", "checked")
+_REPORT_HEAD = ("market", "round", "question", "epsilon", "promised", "paid", "what is known", "sent", "signature")
+
+
 def _bid_row(bid: StoredBid) -> Sequence[str]:
     asked = str(json.loads(bid.question).get("text", "")) or "(no words)"
-    return (bid.market, bid.round_id, asked, exact_money(bid.bid_micros), bid.terms_hash)
+    by = str(json.loads(bid.terms).get("asked_by") or "(not said)")
+    return (bid.market, bid.round_id, by, asked, exact_money(bid.bid_micros), bid.terms_hash)
+
+
+def _counted_row(bid: StoredBid, found: Proven) -> Sequence[str]:
+    proof = found.proof
+    fell = "drawn" if proof.asked else "not drawn"
+    lot = f"{fell} (draw {proof.draw}, chance {chance_in_words(proof.chance_numerator)})"
+    if not found.counted:
+        held = "no: your bid is not under this root"
+    else:
+        held = "yes: your bid is under this root"
+        held += ", which the market signed" if found.root_signed else ", but the market did not sign the root"
+    return (bid.round_id, lot, proof.pseudonym, f"{proof.place + 1} of {proof.bids}", proof.bids_root, held)
 
 
 def _report_row(report: StoredReport) -> Sequence[str]:
     paid = "not yet" if report.paid_micros is None else exact_money(report.paid_micros)
     told = (report.text or "(no words)", _epsilon(report.epsilon_nanos), exact_money(report.payment_micros), paid)
-    return (report.market, report.round_id, *told, report.facts, report.body)
+    signature = str(json.loads(report.receipt or "{}").get("signature") or "none")
+    return (report.market, report.round_id, *told, report.facts, report.body, signature)
 
 
 def _epsilon(nanos: int) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from typing import final
 
-from pdqs.owner.account import Account
+from pdqs.owner.account import Account, StoredBid
 from pdqs.owner.errors import DeviceError
+from pdqs.protocol.device_messages import BidsRoot
+from pdqs.protocol.receipts import is_signed
 from pdqs.rounds.commitments import pseudonym_of
 from pdqs.verifying.proof import OwnProof
 
@@ -35,4 +39,29 @@ def proof_of(account: Account, market: str, round_id: str) -> OwnProof:
         payment_micros=None if report is None else report.payment_micros,
         code=None if report is None or report.accepted_at_ms is None else int(json.loads(report.body)["code"]),
         paid_micros=None if report is None else report.paid_micros,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proven:
+    """A proof that was kept, and what comes of looking at it again."""
+
+    proof: OwnProof
+    counted: bool
+    """Whether it leads from her bid to the root."""
+    root_signed: bool
+    """Whether the root is signed by the key of the terms that she bid on."""
+
+
+def proven(account: Account, bid: StoredBid) -> Proven | None:
+    """The proof that a bid was counted, looked at anew; nothing where the device was told of no draw."""
+    lots = account.lots(bid.market, bid.round_id)
+    if lots is None:
+        return None
+    proof, root = proof_of(account, bid.market, bid.round_id), BidsRoot(**json.loads(lots.evidence)["root"])
+    return Proven(
+        proof=proof,
+        counted=proof.leads_to(proof.bids_root),
+        root_signed=is_signed(str(json.loads(bid.terms).get("receipt_key")), root),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,10 @@ def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer,
         round_steps.advance_due(site.market)
         page.get_by_role("button", name="Do you smoke?").click()
         page.get_by_text("drawn, sent, accepted, paid").wait_for()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save it as data").click()
+        (bid,) = json.loads(saved.value.path().read_text())["bids"]
+        assert (bid["round_id"], bid["inclusion"]["counted"], bid["inclusion"]["root_signed"]) == (round_id, True, True)
         assert page.locator("#trouble").is_hidden()
         context.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -166,6 +167,11 @@ def test_the_owners_browser_keeps_her_lifetime_account(played: dict[str, Any]) -
     assert played["sent"][1] not in text, "nobody is shown bytes who did not ask for them"
     bea.page.get_by_text("The bytes that were sent").first.click()
     assert played["sent"][1] in bea.page.locator("main").inner_text()
+    with bea.page.expect_download() as saved:
+        bea.page.get_by_role("button", name="Save it as a page").click()
+    kept = saved.value.path().read_text()
+    assert escape(played["sent"][1]) in kept
+    assert "yes: your bid is under this root, which the market signed" in kept
 
 
 def test_a_cap_set_in_the_browser_stays(played: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 
 import { facts, OVERALL } from "./account.mjs";
 import { Device } from "./device.mjs";
+import { saveData, savePage } from "./export.mjs";
 import { lotInWords } from "./lots.mjs";
 import { amount, money } from "./money.mjs";
 import { oddsInWords } from "./price.mjs";
@@ -192,5 +193,8 @@ async function presentManifest() {
 }
 
 onSubmit(at("enrol"), enrol);
+const account = () => new Device(store, "").account();
+at("export-data").addEventListener("click", () => doing(async () => saveData(await account(), Object.keys(known()))));
+at("export-page").addEventListener("click", () => doing(async () => savePage(await account())));
 presentMarkets();
 await doing(presentManifest);

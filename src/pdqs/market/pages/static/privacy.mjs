@@ -1,6 +1,7 @@
 // The device's own account, shown: what was spent, what the caps are, and every byte that left.
 
 import { facts, OVERALL } from "../device/account.mjs";
+import { saveData, savePage } from "../device/export.mjs";
 import { calm, epsilonText, money, number, numberText, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);
@@ -60,6 +61,9 @@ try {
   const fact = document.getElementById("new-fact");
   document.getElementById("cap-form").addEventListener("submit", (event) =>
     setCap(event, device, fact.value.trim(), document.getElementById("first-cap")));
+  const saving = (id, save) => document.getElementById(id).addEventListener("click", () => { calm(); device.account().then(save).catch(trouble); });
+  saving("export-page", savePage);
+  saving("export-data", (account) => saveData(account, [device.market]));
   await present(device);
 } catch (fault) {
   trouble(fault);
