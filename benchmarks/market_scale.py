@@ -135,7 +135,7 @@ class Steady:
         return head
 
     def figures(self, start: float, end: float) -> dict[str, float]:
-        """What bids took that were under way in that time; to be asked when all have ended, or the slowest are missed."""
+        """What bids took that were under way in that time. Ask when all have ended, or the slowest are missed."""
         found = [ended - began for began, ended in self.times if began <= end and ended >= start]
         if len(found) < 2:
             return {"bids": len(found)}

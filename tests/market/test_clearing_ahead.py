@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from market.town import Town
 from pdqs.market import clearing_ahead, reads, round_steps
-from pdqs.market.clearing_ahead import NOTHING, Ahead
-from pdqs.market.lots import bids_found, named_bids
+from pdqs.market.clearing_ahead import NOTHING, OFFER_COLUMNS, Ahead
+from pdqs.market.lots import NamedBids, named_bids
 from pdqs.market.store.schema import bids, offers, rounds
 from pdqs.protocol.market_messages import Round
 from pdqs.protocol.problems import NotFoundError
@@ -68,21 +68,22 @@ def test_offers_are_on_the_bids_that_the_transaction_finds(town: Town, monkeypat
     found = due(town)
     used: list[Ahead] = []
 
-    def overtaken(market: Any, round_id: str) -> Ahead:
-        used.append(clearing_ahead.offers_ahead(market, round_id))
+    def overtaken(market: Any, round_id: str, known: NamedBids | None) -> Ahead:
+        used.append(clearing_ahead.offers_ahead(market, round_id, known))
         change_a_bid(town, found)
         return used[0]
 
     monkeypatch.setattr(round_steps, "offers_ahead", overtaken)
     round_steps.clear_round(town.market, town.operator, found.round_id)
     with town.market.store.read() as connection:
-        now = bids_found(connection, found.round_id)
+        now = named_bids(connection, found.round_id)
         row = connection.execute(select(rounds).where(rounds.c.round_id == found.round_id)).one()
         kept = connection.execute(
             select(offers).where(offers.c.round_id == found.round_id).order_by(offers.c.owner_id)
         ).all()
     assert used[0].made is not None
-    stored = [line._asdict() for line in kept]
+    stored = [tuple(line) for line in kept]
+    assert tuple(kept[0]._fields) == OFFER_COLUMNS
     right, stale = clearing_ahead.made_of(now, row).rows, used[0].made.rows
     assert stored == right
     assert stored != stale
@@ -92,7 +93,7 @@ def test_what_was_made_ahead_is_what_is_kept(town: Town, monkeypatch: pytest.Mon
     """And nothing is made twice: with the work ahead done, the transaction clears nothing itself."""
     found = due(town)
     round_steps.close_bids(town.market, town.operator, found.round_id)
-    made = clearing_ahead.offers_ahead(town.market, found.round_id)
+    made = clearing_ahead.offers_ahead(town.market, found.round_id, None)
     assert made.made is not None
 
     def refused(*_given: Any) -> Any:
@@ -111,10 +112,10 @@ def test_nothing_is_made_ahead_of_its_time(town: Town) -> None:
     town.bid_all(found)
     assert clearing_ahead.tree_ahead(town.market, found.round_id) == NOTHING  # bids are open
     town.clock.advance(found.plan.bid_seconds)
-    assert clearing_ahead.offers_ahead(town.market, found.round_id) == NOTHING  # the root is not published
+    assert clearing_ahead.offers_ahead(town.market, found.round_id, None) == NOTHING  # the root is not published
     round_steps.clear_round(town.market, town.operator, found.round_id)
     assert clearing_ahead.tree_ahead(town.market, found.round_id) == NOTHING
-    assert clearing_ahead.offers_ahead(town.market, found.round_id) == NOTHING  # it is cleared
+    assert clearing_ahead.offers_ahead(town.market, found.round_id, None) == NOTHING  # it is cleared
 
 
 def test_nobody_makes_the_market_work_on_a_round_that_is_not_hers(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,17 @@ same to the last one; else it is made anew. So nothing rests on this but speed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import final
 
+import numpy as np
 from sqlalchemy import Connection, select
 
 from pdqs.market.context import Market
 from pdqs.market.lots import NamedBids, bids_found, named, words_of
 from pdqs.market.round_terms import numerators_of, terms_of
 from pdqs.market.store.schema import rounds
-from pdqs.market.store.sql import Found
+from pdqs.market.store.sql import Cells, Found
 from pdqs.market.views import plan_of
 from pdqs.model.errors import ensure
 from pdqs.privacy.loss import Q_UNITS
@@ -27,11 +29,12 @@ from pdqs.verifying.figures import Cleared, cleared
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """The offers that a round's bids were made into, and their rows for the store, by owner."""
+    """The offers that a round's bids were made into, and their rows for the store: cells in the order of
+    ``OFFER_COLUMNS``, by owner, which is the order of the table's key and writes fastest."""
 
     bids: NamedBids
     cleared: Cleared
-    rows: list[dict[str, object]]
+    rows: list[Cells]
 
 
 @final
@@ -39,43 +42,56 @@ class Made:
 class Ahead:
     """What was made of a round's bids as they were when they were read."""
 
-    found: list[tuple[str, int]]
+    bids: NamedBids | None = None
     tree: MerkleTree | None = None
     made: Made | None = None
 
-    def tree_over(self, found: list[tuple[str, int]], round_id: str) -> MerkleTree:
+    def named(self, round_id: str, found: list[tuple[str, int]]) -> NamedBids:
+        """The bids that are found now, in the order of pseudonyms."""
+        return self.bids if self.bids is not None and self.bids.found == found else named(round_id, found)
+
+    def tree_over(self, bids: NamedBids) -> MerkleTree:
         """The tree over the bids that are found now."""
-        return self.tree if self.tree is not None and self.found == found else named(round_id, found).tree()
+        return self.tree if self.tree is not None and self.bids is bids else bids.tree()
 
-    def made_of(self, found: list[tuple[str, int]], row: Found) -> Made:
+    def made_of(self, bids: NamedBids, row: Found) -> Made:
         """The offers on the bids that are found now."""
-        return self.made if self.made is not None and self.found == found else made_of(found, row)
+        return self.made if self.made is not None and self.bids is bids else made_of(bids, row)
 
 
-NOTHING = Ahead(found=[])
+NOTHING = Ahead()
+
+OFFER_COLUMNS = (
+    "round_id",
+    "owner_id",
+    "q_numerator",
+    "payment_micros",
+    "chance_numerator",
+    "draw",
+    "posted_micros",
+    "stage",
+)
 
 
-def made_of(found: list[tuple[str, int]], row: Found) -> Made:
+def made_of(bids: NamedBids, row: Found) -> Made:
     """The offers that a round's terms and draws make of its bids."""
-    bids = named(row.round_id, found)
     done = cleared(bids.bid_micros, words_of(row, bids.pseudonyms), terms_of(plan_of(row)))
-    return Made(bids=bids, cleared=done, rows=_rows(row.round_id, bids.owner_ids, done))
+    return Made(bids=bids, cleared=done, rows=_rows(row.round_id, bids, done))
 
 
-def _rows(round_id: str, owner_ids: list[str], done: Cleared) -> list[dict[str, object]]:
-    offered = done.offers
+def _rows(round_id: str, bids: NamedBids, done: Cleared) -> list[Cells]:
+    offered, places = done.offers, bids.by_owner
     ensure(offered.spent_micros <= offered.budget_micros, "the offers add up to more than the budget")
-    columns = {
-        "owner_id": owner_ids,
-        "q_numerator": numerators_of(offered).tolist(),
-        "payment_micros": offered.payment_micros.tolist(),
-        "chance_numerator": (offered.chance * Q_UNITS).astype(int).tolist(),
-        "draw": done.draws.tolist(),
-        "posted_micros": done.posted_micros,
-        "stage": offered.stage.tolist(),
-    }
-    by_owner = sorted(zip(*columns.values(), strict=True))  # in the order of the table's key, which writes fastest
-    return [{"round_id": round_id, **dict(zip(columns, own, strict=True))} for own in by_owner]
+    columns = (
+        numerators_of(offered),
+        offered.payment_micros,
+        (offered.chance * Q_UNITS).astype(int),
+        done.draws,
+        np.array(done.posted_micros),
+        offered.stage,
+    )
+    owner_ids = [owner_id for owner_id, _ in bids.found]
+    return list(zip(repeat(round_id), owner_ids, *(column[places].tolist() for column in columns), strict=False))
 
 
 def tree_ahead(market: Market, round_id: str) -> Ahead:
@@ -85,17 +101,24 @@ def tree_ahead(market: Market, round_id: str) -> Ahead:
         if row is None or row.seed is None or row.bids_root is not None or market.clock() < row.bids_close_at_ms:
             return NOTHING
         found = bids_found(connection, round_id)
-    return Ahead(found=found, tree=named(round_id, found).tree())
+    bids = named(round_id, found)
+    return Ahead(bids=bids, tree=bids.tree())
 
 
-def offers_ahead(market: Market, round_id: str) -> Ahead:
-    """The offers of a round whose root is published and whose draws are known, where there are enough bids for any."""
+def offers_ahead(market: Market, round_id: str, known: NamedBids | None) -> Ahead:
+    """The offers of a round whose root is published and whose draws are known, where there are enough bids for any.
+
+    ``known`` are its bids where they were read a moment ago: these will do, as the transaction reads them once more.
+    """
     with market.store.read() as connection:
         row = _open_round(connection, round_id)
         if row is None or row.bids_root is None or row.nonce is None:
             return NOTHING
-        found = bids_found(connection, round_id)
-    return Ahead(found=found, made=made_of(found, row)) if len(found) >= plan_of(row).minimum_owners else NOTHING
+        found = bids_found(connection, round_id) if known is None else known.found
+    if len(found) < plan_of(row).minimum_owners:
+        return NOTHING
+    bids = named(round_id, found) if known is None else known
+    return Ahead(bids=bids, made=made_of(bids, row))
 
 
 def _open_round(connection: Connection, round_id: str) -> Found | None:

@@ -16,19 +16,27 @@ from sqlalchemy import Connection, and_, func, not_, select, update
 
 from pdqs.market import access, escrow, groups, round_letters
 from pdqs.market.bidding import place_bid, submit_report
-from pdqs.market.clearing_ahead import NOTHING, Ahead, offers_ahead, tree_ahead
+from pdqs.market.clearing_ahead import NOTHING, OFFER_COLUMNS, Ahead, offers_ahead, tree_ahead
 from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
-from pdqs.market.lots import NONCE_SECONDS, bids_found, new_secrets, promised_of, root_over, root_over_reports
+from pdqs.market.lots import (
+    NONCE_SECONDS,
+    NamedBids,
+    bids_found,
+    new_secrets,
+    promised_of,
+    root_over,
+    root_over_reports,
+)
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
 from pdqs.market.round_lines import kept_lines
 from pdqs.market.round_terms import frozen, outcome_of, receipt_key_of, terms_of
 from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
 from pdqs.market.store.schema import offers, reports, rounds
-from pdqs.market.store.sql import Found, insert_many
+from pdqs.market.store.sql import Found, insert_cells
 from pdqs.market.times import too_early
 from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, visible_round
@@ -83,8 +91,11 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
         return round_message(connection, round_id)
 
 
-def close_bids(market: Market, actor: User, round_id: str) -> None:
-    """Publish the root over the bids, once they are closed: from here on nobody's bid can be left out unseen."""
+def close_bids(market: Market, actor: User, round_id: str) -> NamedBids | None:
+    """Publish the root over the bids, once they are closed: from here on nobody's bid can be left out unseen.
+
+    Gives the bids over which it did, if it did.
+    """
     access.require(actor, "consumer", "operator")
     with market.store.read() as connection:
         visible_round(connection, actor, round_id)  # nobody makes the market work on a round that is not hers
@@ -94,14 +105,16 @@ def close_bids(market: Market, actor: User, round_id: str) -> None:
         if row.state == "draft":
             raise ConflictError(ProblemType.NOT_OPEN, "this round has not been opened")
         if row.state != "open" or row.bids_root is not None:
-            return
+            return None
         now = market.clock()
         if now < row.bids_close_at_ms:
             raise ConflictError(ProblemType.TOO_EARLY, too_early("bids", row.bids_close_at_ms, now))
-        if row.seed is not None:  # rounds that were opened before there were draws have none to commit to
-            found = bids_found(connection, round_id)
-            root = root_over(market, row, ahead.tree_over(found, round_id), len(found), now)
-            _change(connection, round_id, bids_root=root.model_dump_json())
+        if row.seed is None:  # rounds that were opened before there were draws have none to commit to
+            return None
+        found = ahead.named(round_id, bids_found(connection, round_id))
+        root = root_over(market, row, ahead.tree_over(found), len(found), now)
+        _change(connection, round_id, bids_root=root.model_dump_json())
+    return found
 
 
 def clear_round(market: Market, actor: User, round_id: str) -> Round:
@@ -109,8 +122,7 @@ def clear_round(market: Market, actor: User, round_id: str) -> Round:
 
     A round whose consumer holds the nonce waits for it (:func:`reveal_nonce`), and is called off when it does not come.
     """
-    close_bids(market, actor, round_id)
-    ahead = offers_ahead(market, round_id)
+    ahead = offers_ahead(market, round_id, close_bids(market, actor, round_id))
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "open":
@@ -247,9 +259,9 @@ def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING)
         if now >= _nonce_due(row):
             _cancel(connection, row, now, "its consumer did not tell her nonce in time")
         return
-    made = ahead.made_of(found, row)
+    made = ahead.made_of(ahead.named(row.round_id, found), row)
     offered = made.cleared.offers
-    insert_many(connection, offers, made.rows)
+    insert_cells(connection, offers, OFFER_COLUMNS, made.rows)
     closes = {"reports_close_at_ms": now + 1000 * plan.report_seconds}
     half_width = forecast_half_width(offered.information_for(terms.estimator), len(offered))
     _change(

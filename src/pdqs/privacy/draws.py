@@ -68,13 +68,13 @@ def committed_words(seed: bytes, nonce: bytes, names: Sequence[bytes], word: int
     [1263431397]
     """
     block, place = divmod(word, 8)
-    start = hmac.new(seed, b"pdqs draws 1\n" + nonce, "sha256")
-    words = np.empty(len(names), dtype=np.uint32)
-    for row, name in enumerate(names):
+    start, counter = hmac.new(seed, b"pdqs draws 1\n" + nonce, "sha256"), block.to_bytes(4, "big")
+    digests = []
+    for name in names:
         own = start.copy()
-        own.update(name + block.to_bytes(4, "big"))
-        words[row] = int.from_bytes(own.digest()[4 * place : 4 * place + 4], "big")
-    return words
+        own.update(name + counter)
+        digests.append(own.digest())
+    return np.frombuffer(b"".join(digests), dtype=">u4").reshape(-1, 8)[:, place].astype(np.uint32)
 
 
 def public_words(draws: Draws, owners: Column | None, count: int, *, source: str, word: int) -> Words:

@@ -67,10 +67,10 @@ def merkle_tree(entries: Sequence[bytes]) -> MerkleTree:
     >>> merkle_tree([b"a", b"b", b"c"]).root == merkle_tree([b"a", b"b", b"c", b"c"]).root
     False
     """
-    levels = [tuple(leaf_hash(data) for data in entries)]
+    levels = [tuple([leaf_hash(data) for data in entries])]
     while len(levels[-1]) > 1:
         below = levels[-1]
-        pairs = tuple(_node(below[i], below[i + 1]) for i in range(0, len(below) - 1, 2))
+        pairs = tuple([_node(left, right) for left, right in zip(below[::2], below[1::2], strict=False)])
         levels.append(pairs + below[len(below) - len(below) % 2 :])
     return MerkleTree(tuple(levels))
 

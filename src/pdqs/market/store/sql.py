@@ -13,6 +13,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 Row = dict[str, object]
 """A row to write: what each column is to hold."""
 
+Cells = tuple[object, ...]
+"""A row without the names of its columns."""
+
 Found = sa.Row[*tuple[Any, ...]]
 """A row that was read: its columns by name."""
 
@@ -28,23 +31,36 @@ def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) ->
 
 
 def insert_many(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Insert rows by the thousand, every key new: PostgreSQL takes them as a stream, SQLite one by one."""
-    names = list(rows[0])
+    """Insert rows by the thousand, every key new."""
+    insert_cells(connection, table, list(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def insert_cells(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Cells]) -> None:
+    """Insert rows whose cells are in the order of ``names``: PostgreSQL takes them as a stream, SQLite one by one."""
     if connection.dialect.name == "sqlite":
         # Past SQLAlchemy, which would look at every value once more: these are whole numbers and text already.
         places = ", ".join("?" * len(names))
-        statement = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})"
-        connection.exec_driver_sql(statement, [tuple(row.values()) for row in rows])
+        connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})", list(rows))
         return
-    copy_rows(connection, table.name, names, (row.values() for row in rows))
+    copy_rows(connection, table.name, names, rows)
 
 
-def copy_rows(connection: Connection, table: str, names: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+def copy_rows(connection: Connection, table: str, names: Sequence[str], rows: Iterable[Cells]) -> None:
     """Stream rows into a table of PostgreSQL (COPY)."""
     driver: Any = connection.connection.driver_connection
     with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({', '.join(names)}) FROM STDIN") as stream:
         for row in rows:
-            stream.write_row(tuple(row))
+            stream.write_row(row)
+
+
+def cells_found(connection: Connection, wanted: Executable) -> list[Any]:
+    """Rows by the hundred thousand as the driver gives them: tuples of whole numbers, text and None, past SQLAlchemy,
+    which would wrap each once more."""
+    found = connection.execute(wanted)
+    try:
+        return list(found.cursor.fetchall()) if found.cursor is not None else []
+    finally:
+        found.close()
 
 
 @cache
