@@ -10,29 +10,47 @@ from typing import NoReturn
 
 import httpx
 import pytest
+from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from market.town import Town, found_town
-from pdqs.market import access, reads, round_steps
+from market.town import Town, found_town, new_database
+from pdqs.market import access, ledger, ledger_bulk, reads, round_steps
 from pdqs.market.client import MarketClient
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.market.ledger import Entry, post
 from pdqs.market.pages import plan_form
+from pdqs.market.store import database
 from pdqs.market.store.database import open_store
+from pdqs.market.store.schema import postings
+from pdqs.market.store.sql import insert_many
 from pdqs.model.errors import FileError
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transfer
 from pdqs.protocol.problems import ConflictError, MarketError
 
 
-def test_the_database_and_its_log_are_for_their_owner_alone(tmp_path: Path) -> None:
-    old = tmp_path / "market.db"
+PRIVATE = {"market.db": 0o600, "market.db-wal": 0o600, "market.db-shm": 0o600}
+
+
+def modes_of_a_file_found_open(folder: Path) -> dict[str, int]:
+    """Who may read the files of a market that finds its database open to everybody."""
+    old = folder / "market.db"
     old.touch(mode=0o644)
     old.chmod(0o644)
     town = found_town(f"sqlite:///{old}")
-    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
-    assert modes == {"market.db": 0o600, "market.db-wal": 0o600, "market.db-shm": 0o600}
+    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
     town.market.store.close()
+    return modes
+
+
+def test_the_database_and_its_log_are_for_their_owner_alone(tmp_path: Path) -> None:
+    assert modes_of_a_file_found_open(tmp_path) == PRIVATE
+
+
+def test_a_store_that_leaves_its_files_open_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_make_private", lambda _file: None)
+    modes = modes_of_a_file_found_open(tmp_path)
+    assert modes == dict.fromkeys(PRIVATE, 0o644)
 
 
 def test_a_database_that_cannot_be_made_private_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -85,31 +103,58 @@ def test_a_balance_beyond_what_every_program_can_count_is_refused_and_nobody_is_
     assert town.balanced()
 
 
-def test_deposits_and_payouts_at_once_do_not_wait_for_each_other_for_ever(either_town: Town) -> None:
-    town = either_town
+def moved_at_once(town: Town, *, threads: int, times: int) -> list[Exception]:
+    """Every other thread deposits and every other pays out, onto and off one balance; what went wrong."""
     faults: list[Exception] = []
+    kinds: list[Callable[..., object]] = [round_steps.deposit, round_steps.pay_out]
+    transfer = Transfer(user_id=town.consumer.user_id, amount_micros=1)
 
-    def move(kind: Callable[..., object], thread: int) -> None:
-        for n in range(12):
+    def move(thread: int) -> None:
+        for n in range(times):
             try:
-                kind(
-                    town.market,
-                    town.operator,
-                    Transfer(user_id=town.consumer.user_id, amount_micros=1),
-                    f"k-{thread}-{n:04d}",
-                )
+                kinds[thread % 2](town.market, town.operator, transfer, f"k-{thread}-{n:04d}")
             except Exception as fault:  # whatever it is, it is counted
                 faults.append(fault)
 
-    moves = [round_steps.deposit, round_steps.pay_out]
-    threads = [threading.Thread(target=move, args=(moves[n % 2], n)) for n in range(8)]
-    for thread in threads:
+    running = [threading.Thread(target=move, args=(n,)) for n in range(threads)]
+    for thread in running:
         thread.start()
-    for thread in threads:
+    for thread in running:
         thread.join()
-    assert faults == []
-    assert town.balance(town.consumer) == 100_000_000
-    assert town.balanced()
+    return faults
+
+
+def test_deposits_and_payouts_at_once_do_not_wait_for_each_other_for_ever(either_town: Town) -> None:
+    assert moved_at_once(either_town, threads=8, times=12) == []
+    assert either_town.balance(either_town.consumer) == 100_000_000
+    assert either_town.balanced()
+
+
+def test_a_market_that_gives_before_it_takes_is_caught_by_the_same_deposits_and_payouts(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of before: each has locked the row that the other wants next. The barrier makes it certain."""
+    town = found_town(new_database(postgres, "gives_first"))
+    with town.market.store.write() as connection:
+        connection.exec_driver_sql("ALTER DATABASE gives_first SET deadlock_timeout = '10ms'")
+    town.market.store.close()  # who connects from now on is told sooner
+    both = threading.Barrier(2)
+
+    def gives_first(connection: Connection, transaction_id: str, amounts: list[tuple[str, int]]) -> None:
+        rows = [{"transaction_id": transaction_id, "account": name, "amount_micros": x} for name, x in amounts]
+        insert_many(connection, postings, rows)
+        for name, amount in amounts:
+            if amount > 0:
+                ledger_bulk.take(connection, name, -amount)
+        both.wait(timeout=300)
+        for name, amount in amounts:
+            if amount < 0:
+                ledger_bulk.take(connection, name, -amount)
+
+    monkeypatch.setattr(ledger, "_enter", gives_first)
+    (fault,) = moved_at_once(town, threads=2, times=1)
+    assert "deadlock" in str(fault)
+    town.market.store.close()
 
 
 def test_health_is_503_when_nothing_can_be_written_and_says_no_version(

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pdqs
+from pdqs.owner import ledger as ledger_file
 from pdqs.owner.account import Charge, chained, entry_text
 from pdqs.owner.checks import CHECKS
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused, OwnerMustAgree
@@ -138,12 +139,20 @@ def test_a_round_that_another_device_reported_in_is_not_drawn_again(device: Devi
     second.ledger.close()
 
 
-def test_a_file_found_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
-    path = tmp_path / "device.sqlite"
+def mode_of_a_file_found_open(path: Path) -> int:
     Ledger(path).close()
     path.chmod(0o644)
     Ledger(path).close()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_file_found_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
+    assert mode_of_a_file_found_open(tmp_path / "device.sqlite") == 0o600
+
+
+def test_a_device_that_leaves_its_file_open_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_file, "_make_private", lambda _path: None)
+    assert mode_of_a_file_found_open(tmp_path / "device.sqlite") == 0o644
 
 
 def charged(path: Path, reports: int = 8) -> Ledger:
