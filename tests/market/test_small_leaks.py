@@ -28,7 +28,6 @@ from pdqs.model.errors import FileError
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transfer
 from pdqs.protocol.problems import ConflictError, MarketError
 
-
 PRIVATE = {"market.db": 0o600, "market.db-wal": 0o600, "market.db-shm": 0o600}
 
 

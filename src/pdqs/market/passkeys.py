@@ -161,13 +161,15 @@ def enter_with_passkey(market: Market, place: Place, cookie: str, credential: st
 
 
 def require_fresh(market: Market, session: Session) -> None:
-    """Reauthentication: before something is made that outlives a session, whoever has a passkey shows it again.
+    """Reauthentication: before something is made that outlives a session, or a passkey or an account is ended, whoever
+    has a passkey shows it again.
 
     A session that began in the last minutes needs nothing more; nor does an account without a passkey, which has
-    nothing to show.
+    nothing to show. Whoever has lost hers comes in by a new code, and that session is fresh.
     """
     if must_show(market, session):
-        raise ForbiddenError(ProblemType.SIGN_IN_AGAIN, "show your passkey first: this session began a while ago")
+        detail = "show your passkey first, on the page of your account: this session began a while ago"
+        raise ForbiddenError(ProblemType.SIGN_IN_AGAIN, detail)
 
 
 def must_show(market: Market, session: Session) -> bool:
@@ -176,6 +178,15 @@ def must_show(market: Market, session: Session) -> bool:
         return False
     with market.store.read() as connection:
         return bool(_ids(connection, session.user.user_id))
+
+
+def is_passkey(sign_in_id: str) -> bool:
+    """Whether this names a passkey among someone's sign-ins.
+
+    >>> is_passkey("p_" + "0" * 24), is_passkey("s_" + "0" * 24)
+    (True, False)
+    """
+    return sign_in_id.startswith("p_")
 
 
 def show_again(market: Market, place: Place, session: Session, credential: str, *, device: str = "") -> Session:

@@ -13,6 +13,7 @@ from pdqs.market import access, forecasting, own_data, people, reads, records, r
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
+from pdqs.market.passkeys import is_passkey
 from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Report, ReportReceipt
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
 from pdqs.protocol.market_messages import (
@@ -108,7 +109,7 @@ def get_sign_ins(caller: Calling) -> SignIns:
 @router.post("/me/sign-ins/{sign_in_id}/end", tags=["people"])
 def post_end(sign_in_id: SignInId, caller: Calling) -> SignIns:
     """End one of them; what is left comes back."""
-    user = caller.user()
+    user = caller.fresh_user() if is_passkey(sign_in_id) else caller.user()  # or the next request had none to show
     access.end_sign_in(caller.market, user, sign_in_id)
     return access.sign_ins(caller.market, user)
 
@@ -129,7 +130,7 @@ def get_export(caller: Calling) -> Export:
 @router.post("/me/erase", tags=["people"])
 def post_erase(wish: Erasure, caller: Calling) -> Member:
     """Forget my name, end my sign-ins and close my account; the ledger keeps its lines."""
-    return own_data.erase(caller.market, caller.user(), wish)
+    return own_data.erase(caller.market, caller.fresh_user(), wish)
 
 
 @router.post("/users/{user_id}/revoke", tags=["people"])
@@ -153,7 +154,8 @@ def post_enable(user_id: UserId, caller: Calling) -> Member:
 @router.post("/users", tags=["people"])
 def post_user(new: NewUser, key: Key, caller: Calling) -> Invitation:
     """Let someone in (operator)."""
-    return round_steps.register_user(caller.market, caller.user(), new, key)
+    actor = caller.fresh_user() if new.role == "operator" else caller.user()
+    return round_steps.register_user(caller.market, actor, new, key)
 
 
 @router.get("/users", tags=["people"])

@@ -131,6 +131,8 @@ def add_passkey(request: Request, session: AnySession, form: Form) -> Response:
 def end_one(request: Request, sign_in_id: Annotated[Identifier, Path()], session: AnySession, form: Form) -> Response:
     """End one of my sign-ins."""
     assert form is not None  # its CSRF token has been checked
+    if passkeys.is_passkey(sign_in_id) and passkeys.must_show(market_of(request), session):
+        return _shown(request, session, again=True, status=403)
     access.end_sign_in(market_of(request), session.user, sign_in_id)
     return _out(request) if sign_in_id == session.sign_in_id else RedirectResponse("/account", status_code=303)
 
@@ -138,6 +140,8 @@ def end_one(request: Request, sign_in_id: Annotated[Identifier, Path()], session
 @router.post("/erase")
 def erase(request: Request, session: AnySession, form: Form) -> Response:
     """Forget me; what stands against it is said on the page."""
+    if passkeys.must_show(market_of(request), session):
+        return _shown(request, session, again=True, status=403)
     if not is_confirmed(form):
         kept = {"forgo": "yes"} if form.get("forgo") == "yes" else {}
         return asked_back(request, replace(TO_ERASE, kept=kept), back="/account")

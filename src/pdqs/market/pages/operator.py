@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from pydantic import ValidationError
 
-from pdqs.market import people, reads, round_steps
+from pdqs.market import passkeys, people, reads, round_steps
 from pdqs.market.clock_state import last_tick
 from pdqs.market.groups import groups_by_user
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
@@ -76,6 +76,8 @@ def invite(request: Request, session: OperatorSession, form: Form) -> Response:
     """Let someone in; the code is shown this once."""
     try:
         newcomer = NewUser.model_validate({"role": form.get("role"), "name": str(form.get("name", "")).strip()})
+        if newcomer.role == "operator":
+            passkeys.require_fresh(market_of(request), session)
         made = round_steps.register_user(market_of(request), session.user, newcomer, key_of(form))
     except ValidationError:
         fault = "Give a name of 1 to 80 letters and choose a role."
@@ -89,6 +91,10 @@ def invite(request: Request, session: OperatorSession, form: Form) -> Response:
 def renew(request: Request, user_id: UserId, session: OperatorSession, form: Form) -> Response:
     """A fresh code for someone; the one before is void."""
     assert form is not None  # its CSRF token has been checked
+    try:
+        passkeys.require_fresh(market_of(request), session)
+    except MarketError as refused:
+        return _people_page(request, session.user, status=refused.status, fault=str(refused))
     made = round_steps.renew_code(market_of(request), session.user, user_id)
     return _people_page(request, session.user, invitation=made)
 
