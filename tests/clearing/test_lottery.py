@@ -30,6 +30,7 @@ from pdqs.clearing.lottery import (
     summarise_lottery,
 )
 from pdqs.clearing.lottery.costs import costs_of, plain_charge
+from pdqs.clearing.lottery.full_curve import FullRungs
 from pdqs.clearing.lottery.market import ScaleLadder
 from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, count_cells, draw_bin, draw_edges
 from pdqs.model.arrays import Floats
@@ -293,6 +294,27 @@ def test_prices_beyond_q_star_are_those_of_the_definition(rng: np.random.Generat
             price = full_payment(bids[i], words[i], 2.0 ** (rung / 6), market)
             assert found.price_micros[i] == pytest.approx(price * 1e6, abs=3)
             assert found.asked[i] == (price > 0)
+
+
+@pytest.mark.parametrize("cap", [4.0, 8.0, 12.0])
+@pytest.mark.parametrize("spread", [0.2, 0.05])
+def test_payments_beyond_q_star_never_rise_with_the_bid_where_a_prior_is_nearly_flat(cap: float, spread: float) -> None:
+    """Next to the end of such a prior phi is capped: flat but for a hair. Differences of the table, divided by that
+    hair, rose by 8e-9 of the dearest payment at a cap of 4 and by 3e-5 at 12."""
+    market = market_of(1e5, cap=cap, span=(0.0, 1000.0), prior=TruncatedNormal(300.0, 1000.0 * spread, 0.0, 1000.0))
+    bids = np.union1d(np.linspace(0.0, 1000.0, 2001), market.form.line.knots)
+    rungs = np.linspace(market.ladder.lowest // 3, market.ladder.highest, 25).astype(np.int64)
+    base = FullRungs(market, rungs).base(bids)
+    assert np.diff(base, axis=1).max() <= 1e-12 * 1000.0 * cap
+    assert np.diff(base, axis=0).min() >= -1e-12 * 1000.0 * cap  # nor do they fall with the rung
+
+
+def test_a_free_owner_gains_nothing_by_asking_much_where_a_prior_is_nearly_flat() -> None:
+    market = market_of(15_000.0, cap=6.0, k=15, span=(0.0, 1000.0), prior=TruncatedNormal(300.0, 200.0, 0.0, 1000.0))
+    bids: Any = [0.0, 277.6887153]
+    words = [684719262, 1517078632]
+    gain = best_gain_micros(bids, words, 0, [875.0, 989.4613127864284], market)
+    assert gain <= most_gain_micros(market, bids[0])  # it was 30 micro-units
 
 
 # --- negative controls: each broken form must be caught by the same tests -------------------------------------------

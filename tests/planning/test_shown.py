@@ -95,3 +95,12 @@ def test_few_asked_of_very_many_are_planned_as_few_of_many() -> None:
         pdqs.PdqsError, match=r"at most 10,000,000,000, more than there are people, got 100,000,000,000"
     ):
         pdqs.plan(terms, owners=10**11)
+
+
+def test_no_figure_of_a_plan_is_a_power_of_ten() -> None:
+    pay = pdqs.Domain.grid(0, 90_000, 1_000)
+    everyone = pdqs.plan(pdqs.presets.robust(query=pdqs.Mean(pay), budget=4000.0), owners=1000)
+    assert everyone.bought_share > 0.995
+    assert everyone.half_width >= 1000
+    assert "e+" not in repr(everyone)
+    assert told(everyone)["owners"].startswith("1,000 (100 % asked")

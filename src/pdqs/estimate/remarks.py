@@ -11,6 +11,7 @@ from pdqs.estimate.missing_reports import missing_note
 from pdqs.estimate.readings import Reading
 from pdqs.model.names import EstimatorName
 from pdqs.model.query import Mean
+from pdqs.present.text import in_digits
 from pdqs.rounds.terms import Terms
 
 
@@ -59,7 +60,7 @@ def sensitivity_of(evidence: Evidence, terms: Terms, reading: Reading) -> str:
     far = reading.slack / unheard
     who = f"the {unheard:.0%} of owners not heard"
     if isinstance(terms.query, Mean):
-        amount = "" if far >= terms.domain.span else f"{far:.3g} on average"
+        amount = "" if far >= terms.domain.span else f"{in_digits(far, 3)} on average"
     else:
         amount = "" if far >= 1 else f"{100 * far:.2g} points"
     if not amount:

@@ -26,7 +26,7 @@ from pdqs.planning.search import Tried, WidthAt, cheapest, polished, round_budge
 from pdqs.planning.typical import Look, Width, typical_width
 from pdqs.planning.units import Unit, unit_of
 from pdqs.present.frames import Cells, Framed, plain
-from pdqs.present.text import Shown, table
+from pdqs.present.text import Shown, in_digits, table
 from pdqs.rounds.terms import Terms
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Plan(Shown, Framed):
         return f"Plan: a budget of {self.budget:,.2f} gives {self.unit.shown(self.half_width)}"
 
     def rows(self) -> list[tuple[str, str]]:
-        asked = f"{100 * self.bought_share:.2g} % asked, mean epsilon {self.mean_epsilon:.2f}"
+        asked = f"{in_digits(100 * self.bought_share, 2)} % asked, mean epsilon {self.mean_epsilon:.2f}"
         rows = [
             ("owners", f"{self.owners:,} ({asked})"),
             ("budget", f"{self.budget:,.2f} ({self.budget / self.owners:.4g} an owner)"),

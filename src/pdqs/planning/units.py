@@ -8,6 +8,7 @@ from typing import final
 
 from pdqs.model.errors import PlanError
 from pdqs.model.query import Mean, Median, Quantile, Query
+from pdqs.present.text import in_digits
 
 
 @final
@@ -29,8 +30,10 @@ class Unit:
 
         >>> Unit("points", False, 1.0).bare(0.0213)
         '± 2.13'
+        >>> Unit("in units of the values", True, 9e4).bare(2314.2)
+        '± 2,314'
         """
-        return f"± {self.factor * half_width:.3g}" if math.isfinite(half_width) else "no answer"
+        return f"± {in_digits(self.factor * half_width, 3)}" if math.isfinite(half_width) else "no answer"
 
     def shown(self, half_width: float) -> str:
         """With the unit."""

@@ -4,10 +4,11 @@ Up to b1, where phi(b1) = m1 s, everyone is asked and q falls with the bid; beyo
 An owner with word k is asked up to the bid t(k), never below b1, so her Archer-Tardos payment splits in two:
 
     P(b, k; s) = b l(q(b)) + integral_b^t(k) l(q(x)) dx = base(b) + l* t(k)
-    base(b) = b l(q(b)) + integral_b^b1 l(q(x)) dx - l* b1   where phi(b) < m1 s, else 0
+    base(b) = b e(b) + integral_b^hi e(x) dx,   e(x) = l(q(x)) - l* where phi(x) < m1 s, else 0
 
-with b1 = hi where everyone is asked for sure. On a straight piece of phi with slope a the integral of the load is
-(s/a) times that of l(q(m)) over m = phi/s, which is tabulated once for all rungs.
+On a straight piece of phi the mean of e over bids is that over m = phi/s, whose integral is tabulated once for all
+rungs. Where phi is nearly flat that would divide the difference of two nearly equal figures by a small one, so over a
+narrow stretch of m the mean is taken from e itself, at Gauss's points.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pdqs.model.money import MICROS_PER_UNIT, payment_micros
 
 _SHAVED = 1.0 - 1e-11  # a budget turned into a bid is taken this much lower, so that roundings never favour the owner
 _AT_ONCE = 2**18
+_NARROW = 0.01  # of m: there three of Gauss's points are right to 1e-15, and the table would lose digits
+_POINTS, _WEIGHTS = 0.5 * (np.polynomial.legendre.leggauss(3)[0] + 1.0), 0.5 * np.polynomial.legendre.leggauss(3)[1]
 
 
 @final
@@ -35,18 +38,37 @@ class FullRungs:
         self._rungs = np.asarray(rungs, dtype=np.int64)[:, None]
         self._scale = market.ladder.scale(self._rungs)
         line = self._form.line
-        self._sure = np.maximum(line.dearest(self._full.m1 * self._scale), 0.0)  # b1; 0 if there is none
-        self._pieces = self._scale / line.slopes
-        self._ends = self._loads_beyond(line.prices)
-        whole = self._pieces * (self._ends[:, :-1] - self._ends[:, 1:])
+        whole = self._over(line.knots[:-1], line.knots[1:], line.prices[:-1], line.prices[1:])
         beyond = np.cumsum(whole[:, ::-1], axis=1)[:, ::-1]
         self._beyond = np.concatenate([beyond, np.zeros_like(self._scale)], axis=1)
         self.lowest_base = self.base_charge(np.array([self._form.setting.low]))
         self.largest_charge = self.lowest_base + self.offer_charge(np.zeros(1, dtype=np.int64))
 
-    def _loads_beyond(self, prices: Floats) -> Floats:
-        """The integral of the load from m = phi/s to m1."""
-        return self._full.loads.tail(np.minimum(prices / self._scale, self._full.m1))
+    def _excess(self, m: Floats) -> Floats:
+        """e at m = phi/s."""
+        found: Floats = self._form.setting.load(self._full.q(m)) - self._form.best.load
+        return np.maximum(found, 0.0)
+
+    def _over(self, bids: Floats, ends: Floats, prices: Floats, end_prices: Floats) -> Floats:
+        """The integral of e from each bid to the end of its straight piece of phi."""
+        full, least, most = self._full, *np.broadcast_arrays(prices / self._scale, end_prices / self._scale)
+        start, stop = np.clip(least, full.full_at, full.m1), np.clip(most, full.full_at, full.m1)
+        # e is constant up to full_at, curved up to m1, nothing beyond: shares of the way, all of it if there is none.
+        way = most - least
+        flat = np.divide(np.clip(full.full_at - least, 0.0, way), way, out=(least <= full.full_at) * 1.0, where=way > 0)
+        bent = np.divide(stop - start, way, out=(least > full.full_at) * 1.0, where=way > 0)
+        means = np.zeros_like(way)
+        narrow = stop - start <= _NARROW * start
+        near, far = narrow & (bent > 0), ~narrow
+        means[near] = self._mean_excess(start[near], stop[near])
+        means[far] = (full.excess.tail(start[far]) - full.excess.tail(stop[far])) / (stop[far] - start[far])
+        mean: Floats = flat * self._excess(np.array(full.full_at)) + bent * means
+        return (ends - bids) * mean
+
+    def _mean_excess(self, start: Floats, stop: Floats) -> Floats:
+        """The mean of e over a narrow stretch of m."""
+        mean: Floats = _WEIGHTS @ self._excess(start + _POINTS[:, None] * (stop - start))
+        return mean
 
     def words(self, bids: Floats) -> Integers:
         """R(b): at how many words a bid is asked."""
@@ -58,11 +80,16 @@ class FullRungs:
 
     def base(self, bids: Floats) -> Floats:
         """What is paid beyond l* t(k)."""
-        line, load = self._form.line, self._form.best.load
+        line = self._form.line
         piece, prices = np.atleast_1d(line.piece_of(bids)), line.at(bids)
-        here = self._pieces[:, piece] * (self._loads_beyond(prices) - self._ends[:, piece + 1])
-        owed = bids * self._form.setting.load(self.q(bids)) + here + self._beyond[:, piece + 1] - load * self._sure
-        return np.where(prices < self._full.m1 * self._scale, np.maximum(owed, 0.0), 0.0)
+        here = self._over(bids, line.knots[piece + 1], prices, line.prices[piece + 1])
+        owed: Floats = bids * self._excess_at(prices) + here + self._beyond[:, piece + 1]
+        return owed
+
+    def _excess_at(self, prices: Floats) -> Floats:
+        """e where phi is this; nothing from m1 s on."""
+        m = prices / self._scale
+        return np.where(m < self._full.m1, self._excess(np.minimum(m, self._full.m1)), 0.0)
 
     def offered(self, draws: Words | Integers) -> Floats:
         """t(k): the dearest bid that is asked at this word; 0 if none is."""

@@ -83,14 +83,15 @@ def best_buy(contract: Contract, domain_size: int, q_max: float) -> BestBuy:
 class FullCurve:
     """q where everyone is asked, as a function of m = phi/s on [0, m1], for caps beyond q*.
 
-    ``log_q`` holds ln q over ln m from ``full_at``, below which q is the cap; ``loads`` the load and its integral.
+    ``log_q`` holds ln q over ln m from ``full_at``, below which q is the cap; ``excess`` the load beyond l* and its
+    integral.
     """
 
     q_max: float
     full_at: float
     m1: float
     log_q: Piecewise
-    loads: Piecewise
+    excess: Piecewise
 
     def q(self, m: Floats) -> Floats:
         """argmin over q of 1/q^2 + m l(q), for m up to m1."""
@@ -117,8 +118,10 @@ def _full_curve(contract: Contract, domain_size: int, q_max: float) -> FullCurve
         tolerance=1e-13,
     )
     blank = FullCurve(q_max, full_at, best.m1, log_q, log_q)
-    loads = fit_tail(lambda m: contract.load(blank.q(m), domain_size), 0.0, best.m1, breaks=[full_at])
-    return FullCurve(q_max, full_at, best.m1, log_q, loads)
+    excess = fit_tail(
+        lambda m: np.maximum(contract.load(blank.q(m), domain_size) - best.load, 0.0), 0.0, best.m1, breaks=[full_at]
+    )
+    return FullCurve(q_max, full_at, best.m1, log_q, excess)
 
 
 @final
