@@ -9,7 +9,7 @@ ALL := cli,neural,scale,market,docs,dev
 SERVER := cli,owner,market
 export MPLBACKEND := Agg
 
-.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions coverage-table widths plan-table kills races fuzz pages browser device figures hashed-lock sbom clean
+.PHONY: help demo setup docs newcomer check lint-browser test coverage test-random hooks release bench reproduce audit-all bench-scale bench-market questions staged-coverage coverage-table widths plan-table kills races fuzz pages browser device figures hashed-lock sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -98,8 +98,11 @@ widths: $(VENV)/.all ## how wide the default's intervals are beside other terms
 plan-table: $(VENV)/.all ## planned half-widths beside those seen (goes on where it stopped)
 	$(BIN)/python benchmarks/plan_table.py --out docs/results/planning
 
-questions: $(VENV)/.all ## what smaller questions gain, and the coverage of staged intervals (goes on where it stopped)
+questions: $(VENV)/.all ## what smaller questions gain (goes on where it stopped)
 	$(BIN)/python benchmarks/questions_table.py --out docs/results/questions --rounds 1000 --seed 1
+
+staged-coverage: $(VENV)/.all ## how often staged intervals cover, 1,000 rounds a cell (goes on where it stopped; hours for the whole grid)
+	$(BIN)/python benchmarks/staged_coverage.py --out docs/results/questions/coverage --rounds 1000 --seed 1
 
 # The three attacks: each prints its command and seed, says how long the rest will take, and goes on where it stopped.
 kills: $(VENV)/.all ## kill -9 of bids, clearing, stages, reports, settling and payouts, 100 of each, on both databases

@@ -12,7 +12,7 @@ import pdqs
 from pdqs.clearing.lottery import LotteryMarket, clear_by_lottery
 from pdqs.estimate.bucket_histograms import bucket_shares, tally_buckets
 from pdqs.estimate.level_means import level_mean, tally_levels
-from pdqs.estimate.side_intervals import WINDOW_REACH, answer_reach, point, window
+from pdqs.estimate.side_intervals import WINDOW_REACH, point, window
 from pdqs.estimate.sides import SideTally, no_answers, tally_sides
 from pdqs.model.domain import Domain
 from pdqs.model.questions import Level
@@ -33,16 +33,24 @@ def grid(k: int) -> Domain:
     return Domain.grid(0, k - 1, 1)
 
 
-def people(kind: str, n: int, k: int, rng: np.random.Generator) -> Array:
-    """Codes of a smooth, heaped, one-valued or two-humped population."""
+def positions(kind: str, n: int, rng: np.random.Generator) -> Array:
+    """Where the owners of a smooth, heaped, one-valued or two-humped population stand in the range, about 0 to 1."""
     if kind == "one value":
-        return np.full(n, int(0.37 * (k - 1)))
+        return np.full(n, 0.37)
     if kind == "two humps":
-        x = np.where(rng.random(n) < 0.5, rng.normal(0.2, 0.05, n), rng.normal(0.8, 0.05, n))
-    else:
-        x = rng.beta(2.0, 3.5, n)
-    x = np.rint(x * 10) / 10 if kind == "heaped" else x
+        return np.where(rng.random(n) < 0.5, rng.normal(0.2, 0.05, n), rng.normal(0.8, 0.05, n))
+    x = rng.beta(2.0, 3.5, n)
+    return np.rint(x * 10) / 10 if kind == "heaped" else x
+
+
+def coded(x: Array, k: int) -> Array:
+    """The nearest of k values."""
     return np.clip(np.rint(x * (k - 1)), 0, k - 1).astype(np.int64)
+
+
+def people(kind: str, n: int, k: int, rng: np.random.Generator) -> Array:
+    """Codes of a population."""
+    return coded(positions(kind, n, rng), k)
 
 
 @cache
@@ -120,44 +128,52 @@ def histogram_errors(codes: Array, k: int, budget: float, cap: float, rng: np.ra
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is asked and at which q; ``chances`` under a lottery, else None."""
+    """Which rows are asked and at which q; ``chances`` under a lottery, else None."""
 
-    codes: Array
+    rows: Array
     q: Array
     chances: Array | None
 
+    @property
+    def information(self) -> float:
+        """As the answer counts it: below 4 it gives none."""
+        if self.chances is None:
+            return float(self.q @ self.q)
+        w = 1.0 / self.chances
+        return float(w.sum() ** 2 / np.sum((w / self.q) ** 2))
 
-def independent(codes: Array, budget: float, cap: float, rng: np.random.Generator) -> Asked:
+
+def independent(n: int, budget: float, cap: float, rng: np.random.Generator) -> Asked:
     """Prices that tell nothing: the optimal rule."""
-    q = rng.permutation(bought(codes.size, budget, cap, 2))
-    return Asked(codes[q > 0], q[q > 0], None)
+    q = rng.permutation(bought(n, budget, cap, 2))
+    return Asked(np.flatnonzero(q), q[q > 0], None)
 
 
-def drawn(codes: Array, budget: float, cap: float, rng: np.random.Generator) -> Asked:
+def drawn(x: Array, budget: float, cap: float, rng: np.random.Generator) -> Asked:
     """Prices that tell: those above the median ask Beta(4, 2), the others Beta(2, 4); the lottery."""
-    dear = codes > np.median(codes)
-    bids = np.where(dear, rng.beta(4, 2, codes.size), rng.beta(2, 4, codes.size))
-    words = rng.integers(0, 2**32, codes.size, dtype=np.uint32)
+    dear = x > np.median(x)
+    bids = np.where(dear, rng.beta(4, 2, x.size), rng.beta(2, 4, x.size))
+    words = rng.integers(0, 2**32, x.size, dtype=np.uint32)
     rule = Lottery(setting=Setting(q_max=cap_q(cap, 2)))
-    market = LotteryMarket(rule=rule, budget_micros=int(budget * codes.size * 1e6))
+    market = LotteryMarket(rule=rule, budget_micros=int(budget * x.size * 1e6))
     found = clear_by_lottery(bids, words, market)
     asked = found.q > 0
-    return Asked(codes[asked], found.q[asked], found.chance_words[asked] / found.words)
+    return Asked(np.flatnonzero(asked), found.q[asked], found.chance_words[asked] / found.words)
 
 
 def staged(
-    market: Asked, k: int, p: float, rng: np.random.Generator, parts: tuple[float, ...] = FOUR_STAGES
+    codes: Array, market: Asked, k: int, p: float, rng: np.random.Generator, parts: tuple[float, ...] = FOUR_STAGES
 ) -> SideTally:
     """All stages of one round."""
-    n, lottery = market.codes.size, market.chances is not None
-    stage = stages_of(rng.integers(0, 2**32, n, dtype=np.uint32), parts)
+    told, lottery = codes[market.rows], market.chances is not None
+    stage = stages_of(rng.integers(0, 2**32, told.size, dtype=np.uint32), parts)
     tally, now = no_answers(p), Window(0, k - 1)
     for number in range(len(parts)):
         here = np.flatnonzero(stage == number + 1)
         words = rng.integers(0, 2**32, here.size, dtype=np.uint32)
         thresholds = sides_at(places(words, place_counts(words)), now, k)
         q, entropy = market.q[here], SeededEntropy(rng)
-        answers, _ = ask_sides(thresholds, market.codes[here], q_numerators(q), k, entropy)
+        answers, _ = ask_sides(thresholds, told[here], q_numerators(q), k, entropy)
         chances = None if market.chances is None else market.chances[here]
         tally = tally.merged(tally_sides(thresholds, answers, q, p, chances=chances))
         if number < len(parts) - 1:
@@ -170,34 +186,14 @@ def quantile(codes: Array, k: int, p: float) -> int:
     return int(np.argmax(np.cumsum(np.bincount(codes, minlength=k)) >= p * codes.size - 1e-9))
 
 
-def quantile_round(
-    codes: Array, market: Asked, k: int, p: float, rng: np.random.Generator
-) -> tuple[bool, float, float] | None:
-    """Whether the staged interval held, its width, and the point's error; None where there is no answer."""
-    lottery = market.chances is not None
-    if market.q.size < 5 or _information(market) < 4.0:
-        return None
-    tally = staged(market, k, p, rng)
-    found, truth = window(tally, k, answer_reach(lottery=lottery), lottery=lottery), quantile(codes, k, p)
-    error = abs(point(tally, k, lottery=lottery) - truth)
-    return found.low <= truth <= found.high, float(found.high - found.low), float(error)
-
-
-def _information(market: Asked) -> float:
-    if market.chances is None:
-        return float(market.q @ market.q)
-    w = 1.0 / market.chances
-    return float(w.sum() ** 2 / np.sum((w / market.q) ** 2))
-
-
 def median_errors(histogram: Array, budget: float, cap: float, rng: np.random.Generator) -> dict[str, float]:
     """One round on a population: staged, one stage, whole values; in steps of its domain."""
     k = histogram.size
     codes = rng.permutation(np.repeat(np.arange(k), histogram))
     truth = quantile(codes, k, 0.5)
-    market = independent(codes, budget, cap, rng)
-    in_stages = point(staged(market, k, 0.5, rng), k, lottery=False)
-    at_once = point(staged(market, k, 0.5, rng, (1.0,)), k, lottery=False)
+    market = independent(codes.size, budget, cap, rng)
+    in_stages = point(staged(codes, market, k, 0.5, rng), k, lottery=False)
+    at_once = point(staged(codes, market, k, 0.5, rng, (1.0,)), k, lottery=False)
     return {
         "staged": abs(in_stages - truth),
         "one stage": abs(at_once - truth),

@@ -1,4 +1,4 @@
-"""What smaller questions gain at equal money and eps, and how often their staged intervals cover.
+"""What smaller questions gain at equal money and eps.
 
     python benchmarks/questions_table.py --out docs/results/questions --rounds 400 --seed 1
 
@@ -26,7 +26,7 @@ import questions_rounds as rounds_of
 import pdqs
 from pdqs.experiments import populations
 from pdqs.model.query import Query
-from pdqs.rounds.predicted import best_question, buckets_for, cell_error, levels_for, mean_error, side_bound
+from pdqs.rounds.predicted import best_question, buckets_for, cell_error, levels_for, mean_error
 
 OWNERS = 2000
 BUDGET = 0.3
@@ -108,27 +108,10 @@ def medians(settings: tuple, rounds: int, rng: np.random.Generator) -> Row:
     return row
 
 
-def coverage(settings: tuple, rounds: int, rng: np.random.Generator) -> Row:
-    """How often a staged interval holds the quantile."""
-    prices, kind, n, k, p, cap = settings
-    made = {"independent": rounds_of.independent, "lottery": rounds_of.drawn}[prices]
-    outcomes = []
-    for _ in range(rounds):
-        codes = rounds_of.people(kind, n, k, rng)
-        outcomes.append(rounds_of.quantile_round(codes, made(codes, BUDGET, cap, rng), k, p, rng))
-    given = [one for one in outcomes if one is not None]
-    if not given:
-        return {"answers": 0}
-    held, width, error = (float(np.mean([one[i] for one in given])) for i in range(3))
-    bound = side_bound(rounds_of.all_bought(n, BUDGET, cap, 2), p)
-    return {"answers": len(given), "coverage": held, "width": width, "error": error, "rank bound": bound}
-
-
 PARTS: dict[str, Callable[[tuple, int, np.random.Generator], Row]] = {
     "means": means,
     "histograms": histograms,
     "medians": medians,
-    "coverage": coverage,
 }
 
 
@@ -138,14 +121,6 @@ def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
         "means": (arguments.sizes, arguments.caps),
         "histograms": (arguments.sizes, arguments.caps),
         "medians": (populations.names(), arguments.caps),
-        "coverage": (
-            ("independent", "lottery"),
-            KINDS,
-            arguments.owners,
-            arguments.sizes,
-            arguments.shares,
-            [cap for cap in arguments.caps if cap >= 1],
-        ),
     }
     for part in arguments.parts:
         whole = [Cell(part, settings) for settings in itertools.product(*axes[part])]
@@ -181,7 +156,7 @@ def line_of(row: Row) -> str:
 
 
 def summarise(rows: list[Row]) -> list[str]:
-    """What the targets are about: worst ratios, geometric means and the least coverage."""
+    """What the targets are about: geometric means and worst ratios."""
     lines = [line_of(row) for row in sorted(rows, key=lambda row: str(row["cell"]))]
     for cap in (1.0, 4.0):
         some = [row for row in rows if str(row["cell"]).startswith("medians/") and str(row["cell"]).endswith(f"/{cap}")]
@@ -190,15 +165,6 @@ def summarise(rows: list[Row]) -> list[str]:
         if gain:
             lines.append(f"medians at cap {cap}: whole values over staged, geometric mean {geometric(gain):.2f}, least")
             lines[-1] += f" {min(gain):.2f}; staged over the bound, geometric mean {geometric(over):.2f}"
-    for prices in ("independent", "lottery"):
-        some = [row for row in rows if str(row["cell"]).startswith(f"coverage/{prices}/") and row["answers"]]
-        if some:
-            worst = min(some, key=lambda row: float(row["coverage"]))
-            below = sum(float(row["coverage"]) < 0.94 - 3 * math.sqrt(0.0475 / float(row["answers"])) for row in some)
-            lines.append(
-                f"staged, {prices}: {len(some)} cells, least coverage {worst['coverage']:.3f} ({worst['cell']}),"
-                f" {below} below .94 by more than three standard errors"
-            )
     return lines
 
 
@@ -216,8 +182,6 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 48, 50, 100, 1000])
     parser.add_argument("--caps", type=float, nargs="+", default=[0.5, 1.0, 2.0, 4.0])
-    parser.add_argument("--owners", type=int, nargs="+", default=[100, 1000, 5000])
-    parser.add_argument("--shares", type=float, nargs="+", default=[0.05, 0.25, 0.5, 0.9])
     arguments = parser.parse_args()
     lines = summarise(run(arguments))
     (arguments.out / "table.txt").write_text("\n".join(lines) + "\n")
