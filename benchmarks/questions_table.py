@@ -26,7 +26,7 @@ import questions_rounds as rounds_of
 import pdqs
 from pdqs.experiments import populations
 from pdqs.model.query import Query
-from pdqs.rounds.predicted import best_question, buckets_for, cell_error, levels_for, mean_error
+from pdqs.rounds.predicted import buckets_for, cell_error, levels_for, mean_error
 
 OWNERS = 2000
 BUDGET = 0.3
@@ -61,13 +61,13 @@ def means(settings: tuple, rounds: int, rng: np.random.Generator) -> Row:
     asked, value = (mean_square([one[name] for one in found]) for name in ("asked", "value"))
     g = min(levels_for(cap), k)
     predicted = mean_error(rounds_of.all_bought(OWNERS, BUDGET, cap, g), g, rounded=g < k)
-    return {
+    row: Row = {
         "ratio": asked / value,
-        "auto": auto(pdqs.Mean(rounds_of.grid(k)), cap),
         "error": math.sqrt(asked),
         "simulated/predicted": math.sqrt(asked) / predicted,
         "coverage": float(np.mean([one["held"] for one in found])),
     }
+    return as_asked(row, auto(pdqs.Mean(rounds_of.grid(k)), cap))
 
 
 def histograms(settings: tuple, rounds: int, rng: np.random.Generator) -> Row:
@@ -81,20 +81,25 @@ def histograms(settings: tuple, rounds: int, rng: np.random.Generator) -> Row:
     value_shown = mean_square([one.get("value shown", one["shown"]) for one in found])
     g = buckets_for(cap)
     predicted = cell_error(rounds_of.all_bought(OWNERS, BUDGET, cap, min(g, k)), k, min(g, k), mixed=g < k)
-    return {
+    row: Row = {
         "ratio": asked / value,
-        "auto": auto(pdqs.Histogram(rounds_of.grid(k)), cap),
         "error": math.sqrt(asked),
         "shown/raw": shown / asked,
         "shown ratio": shown / value_shown,
         "simulated/predicted": math.sqrt(asked) / predicted,
         "coverage": float(np.mean([one["held"].mean() for one in found])),
     }
+    return as_asked(row, auto(pdqs.Histogram(rounds_of.grid(k)), cap))
 
 
 def auto(query: Query, cap: float) -> str:
-    """The question that is predicted to be best: where it is "value", nothing is lost to whole values."""
-    return best_question(query, cap, lambda kappa: rounds_of.all_bought(OWNERS, BUDGET, cap, kappa)).kind
+    """The question that terms with this cap ask unless told otherwise."""
+    return pdqs.presets.sound(query=query, budget=1.0, epsilon_max=cap, question="auto").asking.kind
+
+
+def as_asked(row: Row, kind: str) -> Row:
+    """A row with the question that is asked by default, and what that one comes to beside whole values."""
+    return {**row, "auto": kind, "auto ratio": 1.0 if kind == "value" else row["ratio"]}
 
 
 def medians(settings: tuple, rounds: int, rng: np.random.Generator) -> Row:
@@ -105,7 +110,8 @@ def medians(settings: tuple, rounds: int, rng: np.random.Generator) -> Row:
     found = [rounds_of.median_errors(histogram, MEDIAN_BUDGET, cap, rng) for _ in range(rounds)]
     row: Row = {name: step * float(np.mean([one[name] for one in found])) for name in found[0]}
     row["bound"] = step * rounds_of.bound_error(histogram, MEDIAN_BUDGET, cap)
-    return row
+    row["ratio"] = float(row["staged"]) / float(row["value"]) if row["value"] else math.nan
+    return as_asked(row, auto(pdqs.Median(population.median_domain), cap))
 
 
 PARTS: dict[str, Callable[[tuple, int, np.random.Generator], Row]] = {
@@ -165,6 +171,14 @@ def summarise(rows: list[Row]) -> list[str]:
         if gain:
             lines.append(f"medians at cap {cap}: whole values over staged, geometric mean {geometric(gain):.2f}, least")
             lines[-1] += f" {min(gain):.2f}; staged over the bound, geometric mean {geometric(over):.2f}"
+            asked = max(float(row["auto ratio"]) for row in some)
+            lines.append(f"medians at cap {cap}: what is asked by default over whole values, worst {asked:.2f}")
+    for part in ("means", "histograms"):
+        some = [row for row in rows if str(row["cell"]).startswith(f"{part}/")]
+        if some:
+            worst = max(some, key=lambda row: float(row["auto ratio"]))
+            lines.append(f"{part}: what is asked by default over whole values, worst {worst['auto ratio']:.2f}")
+            lines[-1] += f" ({worst['cell']})"
     return lines
 
 

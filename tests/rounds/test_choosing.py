@@ -114,6 +114,13 @@ def test_a_question_may_be_given_as_a_device_meets_it() -> None:
     assert terms(pdqs.Histogram(SCORES), Bucket(SCORES, 6, seed=1)).asking.kappa == 6
 
 
+@pytest.mark.parametrize("question", ["auto", "side", "value"])
+@pytest.mark.parametrize("stages", [0, -1])
+def test_no_round_has_fewer_than_one_stage(question: str, stages: int) -> None:
+    with pytest.raises(TermsError, match="stages must be at least 1"):
+        terms(pdqs.Median(SCORES), question, stages=stages)
+
+
 def test_only_quantiles_take_stages_and_only_one_stage_a_guess() -> None:
     assert terms(pdqs.Median(SCORES), "side", stages=2).asking.stages == 2
     with pytest.raises(TermsError, match="only sides are asked in stages"):

@@ -21,7 +21,8 @@ def crossing_of(thresholds: Floats, weight: Floats, first: Floats, variance: Flo
     .. math:: c_2^2 > \frac{4 r}{1 - r} \,\mathrm{Var}(c_2), \quad r = (4 p (1-p))^6:
 
     never at the median, around which a population is mostly straight, so that a bend is noise and costs a tenth of the
-    precision; toward its ends it is curved, and a line is off by a sixth of the range for salaries at p = .9.
+    precision; toward its ends it is curved, and a line is off by a sixth of the range for salaries at p = .9. A
+    parabola that does not reach 0 counts where it comes nearest, and at most a step beyond the thresholds.
     """
     whole = float(weight.sum())
     middle = float(weight @ thresholds) / whole

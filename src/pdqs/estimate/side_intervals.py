@@ -8,8 +8,9 @@ It falls if any run has
     -sum(a h)/sqrt(V) > c + max(0, -gamma)(c^2 - 1)/6,    V = sum a^2 v,    gamma = sum a^3 k3 / V^1.5
 
 where c^2 - 1 counts as 0 for c below 1, and a run that comes to the last threshold ends there. Under a lottery
-V = max(sum a^2 v, sum a^2 h^2), with (c^3 + c)/(4 (n_eff - 1)) more on the right. "F(j) < p" is the mirror image. L is the *first* j from below whose "F(j) >= p" stands and U the first from above whose "F(j-1) < p"
-stands: the largest j that falls would lose the median of a two-humped population in half of all rounds.
+V = max(sum a^2 v, sum a^2 h^2), with (c^3 + c)/(4 (n_eff - 1)) more on the right. "F(j) < p" is the mirror image.
+L is the *first* j from below whose "F(j) >= p" stands and U the first from above whose "F(j-1) < p" stands: the largest
+j that falls would lose the median of a two-humped population in half of all rounds. If they cross they change places.
 """
 
 from __future__ import annotations

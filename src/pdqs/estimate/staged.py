@@ -93,8 +93,10 @@ def left_open(sums: StagedSides, after: int, terms: Terms, *, lottery: bool) -> 
 def read_sides(evidence: Evidence, terms: Terms, level: float) -> Reading:
     """The smallest value that at least a share p of owners do not exceed.
 
-    The reaches of section 10 are for 95 %; others are scaled as those of the normal law. The standard error is that of
-    an interval as wide under it: half-width / z.
+    The reaches of section 10 are for 95 %; others are scaled as those of the normal law. Under a lottery the interval
+    is the hull of the two cases of :mod:`pdqs.estimate.guarded`, each with the test moved by its gap. The value is the
+    point, brought into the interval where two ends that crossed left it outside. The standard error is that of an
+    interval as wide under the normal law: half-width / z.
     """
     moved = MovedSides(evidence=evidence, terms=terms, level=level)
     low, high = (float(end) for end in moved.at(0.0))
@@ -187,7 +189,8 @@ class StageSeen:
     def __str__(self) -> str:
         if not self.reports:
             return "no reports"
-        asked = f"{self.reports:,} reports about {self.asked_from:,.6g} to {self.asked_to:,.6g}"
+        reports = f"{self.reports:,} report{'s' * (self.reports != 1)}"
+        asked = f"{reports} about {self.asked_from:,.6g} to {self.asked_to:,.6g}"
         return f"{asked}; leaves {self.left_from:,.6g} to {self.left_to:,.6g} open"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pdqs.model.checks import shown
+from pdqs.model.checks import shown, whole
 from pdqs.model.errors import TermsError
 from pdqs.model.names import QueryKind, QuestionKind, chosen, listed
 from pdqs.model.query import Query
@@ -45,6 +45,8 @@ _ASKED_FOR = {"count": "a count", "mean": "a mean", "histogram": "a histogram", 
 def resolved(given: Given, query: Query, epsilon_max: float, *, stages: int | None, plain: bool) -> Question:
     """The question that terms ask. ``plain`` says that only whole values will do: reports are taken as they are, or
     priced as if they had two values."""
+    if stages is not None and whole(stages, "stages") < 1:
+        raise TermsError(f"stages must be at least 1, or left out, got {stages:,}")
     asked = _read(given, query, epsilon_max, stages, plain=plain)
     if asked.kind not in SERVES[query.kind]:
         raise TermsError(
