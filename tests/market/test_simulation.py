@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 )
 
 from market.town import Town, found_town, plan
-from pdqs.market import bidding, offer_access, reads, round_steps, round_terms
+from pdqs.market import bidding, offer_access, reads, round_steps, round_terms, settling_ahead
 from pdqs.market.store.schema import bids
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.problems import MarketError
@@ -207,6 +207,6 @@ def test_a_market_that_pays_without_a_report_is_caught(monkeypatch: pytest.Monke
         everyone = replace(kept, lines=[replace(line, code=0) for line in kept.lines])
         return honest(round_id, terms_hash, terms, everyone, *others)
 
-    monkeypatch.setattr(round_steps, "outcome_of", generous)
+    monkeypatch.setattr(settling_ahead, "outcome_of", generous)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(MarketMachine, settings=_SEARCH)

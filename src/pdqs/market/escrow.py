@@ -20,12 +20,14 @@ def set_aside(connection: Connection, row: Found, now: int, budget_micros: int) 
     _post(connection, "escrow", row.round_id, now, {_consumer(row): -budget_micros, _escrow(row): budget_micros})
 
 
-def pay_and_return(
-    connection: Connection, row: Found, now: int, payments: Mapping[str, int], returned_micros: int, budget_micros: int
-) -> None:
-    """Pay owners, by their ids, and return what is left to the consumer: together they are the whole budget."""
+def shares(row: Found, payments: Mapping[str, int], returned_micros: int, budget_micros: int) -> dict[str, int]:
+    """What owners are paid, by their ids, and what is left for the consumer, by account: all out of the escrow."""
     amounts = {ledger.account_of("owner", owner_id): payment for owner_id, payment in payments.items()}
-    amounts |= {_consumer(row): returned_micros, _escrow(row): -budget_micros}
+    return amounts | {_consumer(row): returned_micros, _escrow(row): -budget_micros}
+
+
+def pay_and_return(connection: Connection, row: Found, now: int, amounts: dict[str, int]) -> None:
+    """Pay out the shares of a round: together they are the whole budget."""
     _post(connection, "settlement", row.round_id, now, amounts)
 
 

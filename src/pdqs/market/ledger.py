@@ -68,7 +68,7 @@ def post(connection: Connection, entry: Entry) -> bool:
         return False
     # Accounts in one order for everyone: two transactions that wait for each other's rows would wait for ever.
     amounts = [(account, amount) for account, amount in sorted(entry.amounts.items()) if amount]
-    if len(amounts) >= MANY and connection.dialect.name == "postgresql":
+    if len(amounts) >= MANY:
         ledger_bulk.enter_many(connection, entry.transaction_id, amounts)
     else:
         _enter(connection, entry.transaction_id, amounts)

@@ -1,17 +1,17 @@
 """A transaction with very many lines, entered by whole tables: a settlement may pay a million owners.
 
-The lines are streamed into a table of this transaction alone, and everything else is a statement over it. Rows are
-locked in the order that all transactions keep, by the bytes of the account's name, so that no two wait for each other.
+On PostgreSQL the lines are streamed into a table of this transaction alone, and everything else is a statement over it.
+Rows are locked in the order that all transactions keep, by the bytes of the account's name, so that no two wait for
+each other. SQLite has one writer and no such order to keep: one pass makes the accounts that are new and raises the
+balances.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from sqlalchemy import Connection, or_, text, update
 
-from pdqs.market.store.schema import accounts
-from pdqs.market.store.sql import copy_rows
+from pdqs.market.store.schema import accounts, postings
+from pdqs.market.store.sql import copy_rows, insert_cells
 from pdqs.model.money import exact_money
 from pdqs.protocol.problems import ConflictError, ProblemType
 
@@ -32,9 +32,25 @@ _STEPS = (
 )
 
 
-def enter_many(connection: Connection, transaction_id: str, amounts: Iterable[tuple[str, int]]) -> None:
-    """Accounts that are new, postings and balances of a transaction's lines, on PostgreSQL."""
-    lines = list(amounts)
+_RAISED_ON_SQLITE = """INSERT INTO accounts (account, kind, balance_micros) VALUES (?, ?, ?)
+    ON CONFLICT (account) DO UPDATE SET balance_micros = balance_micros + excluded.balance_micros"""
+
+
+def enter_many(connection: Connection, transaction_id: str, lines: list[tuple[str, int]]) -> None:
+    """Accounts that are new, postings and balances of a transaction's lines."""
+    if connection.dialect.name == "sqlite":
+        raised = [(account, account.split(":")[0], max(0, amount)) for account, amount in lines]
+        connection.exec_driver_sql(_RAISED_ON_SQLITE, raised)
+        names = ["transaction_id", "account", "amount_micros"]
+        insert_cells(connection, postings, names, [(transaction_id, *line) for line in lines])
+    else:
+        _raise_on_postgresql(connection, transaction_id, lines)
+    for account, amount in lines:
+        if amount < 0:
+            take(connection, account, -amount)
+
+
+def _raise_on_postgresql(connection: Connection, transaction_id: str, lines: list[tuple[str, int]]) -> None:
     connection.execute(
         text(
             "CREATE TEMPORARY TABLE entered_lines (account text NOT NULL, amount_micros bigint NOT NULL) ON COMMIT DROP"
@@ -45,9 +61,6 @@ def enter_many(connection: Connection, transaction_id: str, amounts: Iterable[tu
     for step in _STEPS:
         named = {"transaction_id": transaction_id} if ":transaction_id" in step else {}
         connection.execute(text(step), named)
-    for account, amount in lines:
-        if amount < 0:
-            take(connection, account, -amount)
 
 
 def take(connection: Connection, account: str, amount: int) -> None:

@@ -144,7 +144,8 @@ def root_over(market: Market, row: Found, tree: MerkleTree, bids_in_it: int, now
 
 def root_over_reports(round_id: str, codes: Mapping[str, int | None]) -> str:
     """The root over the reports that came, by owner, in hexadecimal."""
-    named = sorted((pseudonym_of(round_id, owner_id), code) for owner_id, code in codes.items())
+    came = [(owner_id, code) for owner_id, code in codes.items() if code is not None]
+    named = sorted((pseudonym_of(round_id, owner_id), code) for owner_id, code in came)
     return reports_tree([name for name, _ in named], [code for _, code in named]).root.hex()
 
 

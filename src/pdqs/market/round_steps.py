@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, and_, func, not_, select, update
+from sqlalchemy import Connection, and_, not_, select, update
 
 from pdqs.market import access, escrow, groups, round_letters
 from pdqs.market.bidding import place_bid, submit_report
@@ -21,21 +21,13 @@ from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
-from pdqs.market.lots import (
-    NONCE_SECONDS,
-    NamedBids,
-    bids_found,
-    new_secrets,
-    promised_of,
-    root_over,
-    root_over_reports,
-)
+from pdqs.market.lots import NONCE_SECONDS, NamedBids, bids_found, new_secrets, promised_of, root_over
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
-from pdqs.market.round_lines import kept_lines
-from pdqs.market.round_terms import frozen, outcome_of, receipt_key_of, terms_of
+from pdqs.market.round_terms import frozen, receipt_key_of, terms_of
+from pdqs.market.settling_ahead import Settlement, may_settle, settlement_ahead
 from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
-from pdqs.market.store.schema import offers, reports, rounds
+from pdqs.market.store.schema import offers, rounds
 from pdqs.market.store.sql import Found, insert_cells
 from pdqs.market.times import too_early
 from pdqs.market.transfers import deposit, pay_out
@@ -154,24 +146,19 @@ def reveal_nonce(market: Market, actor: User, round_id: str, told: NonceReveal) 
 def settle_round(market: Market, actor: User, round_id: str) -> Round:
     """Answer, pay everyone whose report came, and give back what is left: all in one transaction."""
     access.require(actor, "consumer", "operator")
+    with market.store.read() as connection:
+        visible_round(connection, actor, round_id)  # nobody makes the market work on a round that is not hers
+    ahead = settlement_ahead(market, round_id)
     with market.store.write() as connection:
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state in ("draft", "open", "cancelled"):
             raise ConflictError(ProblemType.NOT_CLEARED, f"this round is {row.state}: there is nothing to settle")
         if row.state == "reporting":
             now = market.clock()
-            if not _may_settle(connection, row, now):
+            if not may_settle(connection, row, now):
                 raise ConflictError(ProblemType.TOO_EARLY, too_early("reports", row.reports_close_at_ms, now))
-            _settle(connection, row, now)
+            _settle(connection, row, now, ahead.settlement(connection, row))
         return round_message(connection, round_id)
-
-
-def _may_settle(connection: Connection, row: Found, now: int) -> bool:
-    """Whether every offer was reported on, or the time of the last stage has passed."""
-    if _count(connection, row.round_id) >= row.offers:
-        return True
-    last = last_stage(connection, row.round_id)
-    return bool(now >= row.reports_close_at_ms and (last is None or last.number == row.stages))
 
 
 def cancel_round(market: Market, actor: User, round_id: str) -> Round:
@@ -219,7 +206,7 @@ def _due(market: Market) -> list[tuple[Callable[[Market, User, str], Round], str
         )  # for the consumer's nonce
         to_clear = connection.scalars(select(rounds.c.round_id).where(closed, not_(waiting))).all()
         reporting = connection.execute(select(rounds).where(rounds.c.state == "reporting")).all()
-        to_settle = [row.round_id for row in reporting if _may_settle(connection, row, now)]
+        to_settle = [row.round_id for row in reporting if may_settle(connection, row, now)]
         lasts = [last_stage(connection, row.round_id) for row in reporting if row.round_id not in to_settle]
         to_narrow = [last.round_id for last in lasts if last is not None and is_over(connection, last, now)]
     due = {clear_round: to_clear, settle_round: to_settle, open_next_stage: to_narrow}
@@ -276,13 +263,9 @@ def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING)
     round_letters.tell_offered(connection, row.round_id, now)
 
 
-def _settle(connection: Connection, row: Found, now: int) -> None:
-    plan, kept = plan_of(row), kept_lines(connection, row)
-    root = root_over_reports(row.round_id, dict(zip(kept.owner_ids, kept.codes, strict=True)))
-    outcome = outcome_of(row.round_id, row.terms_hash, terms_of(plan), kept, root)
-    payments = dict(zip(kept.owner_ids, outcome.payment_micros.tolist(), strict=True))
-    escrow.pay_and_return(connection, row, now, payments, outcome.answer.returned_micros, plan.budget_micros)
-    figures = {"paid_micros": outcome.answer.paid_micros, "answer": outcome.answer.model_dump_json()}
+def _settle(connection: Connection, row: Found, now: int, settlement: Settlement) -> None:
+    escrow.pay_and_return(connection, row, now, settlement.amounts)
+    figures = {"paid_micros": settlement.answer.paid_micros, "answer": settlement.answer.model_dump_json()}
     _change(connection, row.round_id, state="settled", ended_at_ms=now, **figures)
     round_letters.tell_settled(connection, row.round_id, now)
 
@@ -295,8 +278,3 @@ def _cancel(connection: Connection, row: Found, now: int, reason: str) -> None:
 
 def _change(connection: Connection, round_id: str, **values: object) -> None:
     connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(**values))
-
-
-def _count(connection: Connection, round_id: str) -> int:
-    counted = select(func.count()).select_from(reports).where(reports.c.round_id == round_id)
-    return int(connection.scalar(counted) or 0)
