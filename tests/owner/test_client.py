@@ -14,7 +14,7 @@ from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 from pdqs.protocol import transport
 from pdqs.protocol.problems import ConflictError, MarketError
-from pdqs.protocol.transport import ATTEMPTS, Transport
+from pdqs.protocol.transport import ATTEMPTS
 
 from .rounds import ROUND, bid_fields, notice, offer
 
@@ -180,18 +180,6 @@ def test_an_answer_that_cannot_be_unpacked_is_refused_in_words() -> None:
 
     with client(packed) as market, pytest.raises(MarketError, match="cannot be unpacked"):
         market.offer(ROUND)
-
-
-def test_an_answer_that_comes_a_byte_a_minute_is_cut_off() -> None:
-    minutes = (60.0 * minute for minute in range(10_000))
-
-    def slow(_request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, content=iter([b" "] * 5_000))
-
-    line = Transport("http://market.test", transport=httpx.MockTransport(slow), clock=lambda: next(minutes))
-    with line, pytest.raises(MarketError, match="does not come to an end"):
-        line.record(ROUND)
-    assert next(minutes) < 60.0 * 100  # long before the last byte
 
 
 def test_a_market_that_sends_the_device_elsewhere_is_not_followed() -> None:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pdqs.present.text import printable
 from pdqs.protocol.device_messages import Message
 from pdqs.protocol.market_messages import Redemption, Token
+from pdqs.protocol.patience import Patience, SetAlarm, quiet_alarm
 from pdqs.protocol.problems import ERRORS, MarketError, ProblemType, UnauthorizedError
 
 Answer = TypeVar("Answer", bound=Message)
@@ -42,14 +43,15 @@ _LONGEST_WAIT_SECONDS = 30.0
 _MOST_BYTES = 64 * 1024 * 1024
 """An answer is not read beyond this: a market that never stops talking is cut off."""
 _MOST_SECONDS = 600.0
-"""Nor for longer than this: one that says a byte a minute is cut off too."""
+"""Nor waited for longer than this: one that says a byte a minute is cut off too."""
 _MOST_PAGES = 200
 
 
 class Transport:
     """One caller's line to one market. Close it, or use it in a ``with`` block.
 
-    ``transport`` lets tests answer in the market's place; ``sleep`` is what waiting means, ``clock`` counts seconds.
+    ``transport`` lets tests answer in the market's place; ``sleep`` is what waiting means, ``set_alarm`` what tells
+    that an answer has taken too long.
     """
 
     def __init__(
@@ -59,11 +61,11 @@ class Transport:
         *,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
+        set_alarm: SetAlarm = quiet_alarm,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_SECONDS, transport=transport)
-        self._sleep, self._clock = sleep, clock
+        self._sleep, self._patience = sleep, Patience(_MOST_SECONDS, set_alarm)
 
     def __enter__(self) -> Self:
         return self
@@ -96,13 +98,17 @@ class Transport:
         headers = {"Content-Type": "application/json"} if content is not None else {}
         if key:
             headers["Idempotency-Key"] = key
-        request = self._http.build_request(method, path, content=content, params=params, headers=headers)
+        followed = {"trace": self._patience.heard}
+        request = self._http.build_request(
+            method, path, content=content, params=params, headers=headers, extensions=followed
+        )
         return _parsed(kind, self._answered(request, attempts))
 
     def record(self, round_id: str) -> str:
         """The record of a settled round that the caller took part in, as it stands: for :func:`pdqs.verify`."""
-        content = self._answered(self._http.build_request("GET", f"/v1/rounds/{round_id}/record"), ATTEMPTS)
-        return content.decode(errors="replace")
+        followed = {"trace": self._patience.heard}
+        request = self._http.build_request("GET", f"/v1/rounds/{round_id}/record", extensions=followed)
+        return self._answered(request, ATTEMPTS).decode(errors="replace")
 
     def redeem(self, code: str) -> Token:
         """Exchange a one-time code for a token. Sent once: a code is good once."""
@@ -117,11 +123,14 @@ class Transport:
             last = attempt == attempts - 1
             wait = _FIRST_WAIT_SECONDS * 2**attempt
             try:
-                response = self._http.send(request, stream=True)
-                content = _bounded(response, self._clock)
+                with self._patience.with_one_answer():
+                    response = self._http.send(request, stream=True)
+                    content = _bounded(response, self._patience)
             except httpx.DecodingError:
                 raise MarketError(ProblemType.BAD_ANSWER, "the market's answer cannot be unpacked") from None
             except httpx.TransportError as fault:
+                if self._patience.is_over:
+                    raise _endless() from None
                 if last:
                     why = printable(str(fault) or type(fault).__name__)
                     detail = f"the market at {self.address} cannot be reached: {why}"
@@ -164,16 +173,20 @@ def _seconds(text: str) -> float:
     return min(float(text), _LONGEST_WAIT_SECONDS) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
 
 
-def _bounded(response: httpx.Response, clock: Callable[[], float]) -> bytes:
+def _endless() -> MarketError:
+    return MarketError(ProblemType.BAD_ANSWER, "the market's answer does not come to an end")
+
+
+def _bounded(response: httpx.Response, patience: Patience) -> bytes:
     """All of an answer, unless there is too much of it or it takes too long."""
-    parts, size, began = [], 0, clock()
+    parts, size = [], 0
     try:
         for part in response.iter_bytes():
             size += len(part)
             if size > _MOST_BYTES:
                 raise MarketError(ProblemType.BAD_ANSWER, "the market's answer is too long to be one")
-            if clock() - began > _MOST_SECONDS:
-                raise MarketError(ProblemType.BAD_ANSWER, "the market's answer does not come to an end")
+            if patience.is_over:
+                raise _endless()
             parts.append(part)
     finally:
         response.close()

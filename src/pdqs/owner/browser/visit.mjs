@@ -5,6 +5,7 @@ import { Refusal } from "./refusal.mjs";
 
 const MOST_PAGES = 200;
 const MOST_MS = 600_000; // a market that says a byte a minute is cut off
+const MOST_BYTES = 64 * 1024 * 1024; // and one that never stops talking
 
 /** The market said no: its type is a word for programs, its message a sentence. */
 export class MarketRefusal extends Error {
@@ -14,13 +15,46 @@ export class MarketRefusal extends Error {
   }
 }
 
-/** How to ask a market: `fetch` with a bearer token or, on the market's own pages, with a session and its CSRF token. */
-export function asker(address, headers = {}, fetched = globalThis.fetch.bind(globalThis)) {
+/** The text of an answer, unless there is too much of it. */
+async function bounded(answer) {
+  const [reader, decoder] = [answer.body?.getReader(), new TextDecoder()];
+  let [text, size] = ["", 0];
+  for (;;) {
+    const { done, value } = reader ? await reader.read() : { done: true };
+    if (done) return text + decoder.decode();
+    size += value.length;
+    if (size > MOST_BYTES) {
+      await reader.cancel();
+      throw new Refusal("The market's answer is too long to be one.");
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** How to ask a market: `fetch` with a bearer token or, on the market's own pages, with a session and its CSRF token.
+ * `patience` gives a signal that ends the waiting for one answer, head and body. */
+export function asker(address, headers = {}, fetched = globalThis.fetch.bind(globalThis), patience = () => AbortSignal.timeout(MOST_MS)) {
   return async (path, { method = "GET", body } = {}) => {
+    const signal = patience();
     const sent = { Accept: "application/json", ...headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
     const credentials = "Authorization" in headers ? "omit" : "same-origin";
-    const answer = await fetched(`${address}/v1${path}`, { method, body, headers: sent, redirect: "error", cache: "no-store", credentials, signal: AbortSignal.timeout(MOST_MS) });
-    const found = await answer.json().catch(() => null);
+    let [answer, text] = [null, ""];
+    try {
+      answer = await fetched(`${address}/v1${path}`, { method, body, headers: sent, redirect: "error", cache: "no-store", credentials, signal });
+      text = await bounded(answer);
+    } catch (fault) {
+      if (signal.aborted) throw new Refusal("The market's answer does not come to an end.");
+      throw fault;
+    }
+    const found = parsed(text);
     if (!answer.ok) {
       const said = typeof found?.detail === "string" ? found.detail : `it answered ${answer.status}`;
       throw new MarketRefusal(answer.status, found?.type, said.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "?").slice(0, 400));
