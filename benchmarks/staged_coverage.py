@@ -4,7 +4,7 @@
 
 A group is (prices, population, owners, cap); its 16 cells are four sizes of the domain by four quantiles. One round of
 a group draws and clears one market, and its cells ask about the same people, each with stages and answers of its own:
-within a cell all rounds are independent. The 72 groups come in three blocks of 24, in each of which any two levels of
+within a cell all rounds are independent. The 72 groups come in six blocks of 12, in each of which any two levels of
 any two factors meet. It goes on where an earlier run with the same seed and rounds stopped: every finished cell is a
 line of cells.jsonl, and each group has its own generator. What is on file so far is summed up in table.txt.
 
@@ -64,16 +64,15 @@ PAIRS = tuple(itertools.product(SIZES, SHARES))
 
 
 def blocks() -> list[list[Group]]:
-    """A third of the groups each: the cap follows from population and owners, differently from block to block."""
+    """A sixth of the groups each: prices and cap follow from population and owners, differently from block to block."""
     made = []
-    for block in range(3):
+    for turn, shift in itertools.product((1, 0), range(3)):
         groups = [
-            Group(prices, kind, owners, CAPS[(i + j + block) % 3])
-            for prices in PRICES
+            Group(PRICES[(i + j + turn) % 2], kind, owners, CAPS[(i + j + shift) % 3])
             for i, kind in enumerate(KINDS)
             for j, owners in enumerate(OWNERS)
         ]
-        random.Random(block).shuffle(groups)
+        random.Random(shift).shuffle(groups)
         made.append(groups)
     return made
 
@@ -106,8 +105,9 @@ def measure(group: Group, rounds: int, rng: np.random.Generator) -> dict[Pair, R
         if not (given := [one for one in made if one is not None]):
             continue
         answers, pointed = answers + len(given), pointed + 1
+        of_size = {k: [(rounds_of.coded(x, k), market) for x, market in given] for k in SIZES}
         for k, p in PAIRS:
-            batch = Batch.of([(rounds_of.coded(x, k), market) for x, market in given], k, p)
+            batch = Batch.of(of_size[k], k, p)
             outcome = play(batch, rng)
             held[k, p] += outcome.held
             width[k, p] += outcome.width / (k - 1)
