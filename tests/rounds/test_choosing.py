@@ -47,7 +47,9 @@ def test_auto_asks_the_question_of_least_predicted_error_and_says_why(
 
 def test_whole_values_are_kept_where_a_smaller_question_gains_little() -> None:
     assert terms(pdqs.Mean(TEN), epsilon_max=4.0).asking.whole
-    assert terms(pdqs.Median(pdqs.Domain.grid(14, 61, 1)), epsilon_max=4.0).asking.whole
+    ages = terms(pdqs.Median(pdqs.Domain.grid(14, 61, 1)), epsilon_max=4.0).asking
+    assert ages.whole
+    assert ages.reason.startswith("kept whole"), "its predicted error is not the least"
     assert terms(pdqs.Median(pdqs.Domain.grid(14, 61, 1)), epsilon_max=2.0).asking.kind == "side"
     assert terms(pdqs.Mean(TEN), epsilon_max=2.0).asking.kind == "level"
 

@@ -155,9 +155,15 @@ class Choice:
 
         >>> Choice("level", 2, 0.01, (("value", 100, 0.12),)).reason
         'least predicted error, 0.01; value (one of 100) 0.12'
+        >>> Choice("value", 48, 0.03, (("side", 2, 0.021),)).reason
+        'kept whole, predicted error 0.03, for little is gained by another; side (one of 2) 0.021'
         """
         beside = "".join(f"; {kind} (one of {kappa:,}) {error:.2g}" for kind, kappa, error in self.others)
-        return f"least predicted error, {self.error:.2g}{beside}".replace("inf", "would tell nothing")
+        least = all(self.error <= error for _, _, error in self.others)
+        kept = f"kept whole, predicted error {self.error:.2g}, for little is gained by another"
+        return f"{f'least predicted error, {self.error:.2g}' if least else kept}{beside}".replace(
+            "inf", "would tell nothing"
+        )
 
 
 Errors = Mapping[tuple[str, int], Callable[[Bought], float]]
