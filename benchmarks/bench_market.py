@@ -17,6 +17,7 @@ import asyncio
 import dataclasses
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -29,17 +30,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+import uvicorn
 from sqlalchemy import text
 
 from market.town import Town, found_town, new_database, postgres_server
 from pdqs.market import Settings, round_steps
-from pdqs.market.access import hashed
+from pdqs.market.access import issue_token
 from pdqs.market.context import system_clock
 from pdqs.market.http.app import create_app
 from pdqs.market.http.observe import log_to_stderr
-from pdqs.market.http.serving import address_of, listening_socket, server_of
+from pdqs.market.http.serving import address_of, listening_socket, run_for_good, server_of
 from pdqs.market.store.database import Store, open_store
-from pdqs.market.store.schema import bids, offers, reports, users
+from pdqs.market.store.schema import bids, offers, reports
 from pdqs.protocol.device_messages import Bid, BidReceipt
 from pdqs.protocol.market_messages import Round
 
@@ -51,7 +53,7 @@ UNLIMITED = {"caller_rate": 1e9, "caller_burst": 1e9, "address_rate": 1e9, "addr
 def serve_market(url: str) -> None:
     """The market as ``pdqs serve`` runs it, its log included, with rates that a load test does not reach."""
     log_to_stderr()
-    _serve(create_app(Settings(database_url=url, **UNLIMITED)))  # type: ignore[arg-type]
+    _serve(server_of(create_app(Settings(database_url=url, **UNLIMITED))))  # type: ignore[arg-type]
 
 
 def serve_bare(url: str) -> None:
@@ -67,16 +69,16 @@ def serve_bare(url: str) -> None:
             connection.execute(_INSERT, {"round": round_id, "bid": bid.bid_micros, "now": now})
         return BidReceipt(round_id=round_id, terms_hash=bid.terms_hash, bid_micros=bid.bid_micros, placed_at_ms=now)
 
-    _serve(app)
+    _serve(uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="warning", server_header=False)))
 
 
 _INSERT = text("INSERT INTO bare (round_id, bid_micros, placed_at_ms) VALUES (:round, :bid, :now)")
 
 
-def _serve(app: Any) -> None:
+def _serve(server: uvicorn.Server) -> None:
     bound = listening_socket("127.0.0.1", 0)
     print(address_of(bound), flush=True)
-    server_of(app).run(sockets=[bound])
+    run_for_good(server, bound)
 
 
 @contextmanager
@@ -86,10 +88,24 @@ def running(what: str, url: str) -> Iterator[Server]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
-        yield Server(port=int(process.stdout.readline().rsplit(":", 1)[1]), process=process.pid)
+        server = Server(port=int(process.stdout.readline().rsplit(":", 1)[1]), process=process.pid)
+        _until_it_listens(server.port)
+        yield server
     finally:
         process.terminate()
         process.wait()
+
+
+def _until_it_listens(port: int) -> None:
+    """The address is said when it is bound; connections are taken a little later."""
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit("the server did not start")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,11 +181,9 @@ def bids_a_second(url: str, owners: int, turns: int) -> dict[str, Any]:
     town = found_town(url, money_micros=10**12)
     town.clock.now_ms = system_clock()
     town.add_owners(owners)
-    tokens = {owner.user_id: f"token-of-{owner.user_id}" for owner in town.owners}
+    tokens = {owner.user_id: issue_token(town.market, owner) for owner in town.owners}
     with town.market.store.write() as connection:
         connection.execute(text(_BARE[town.market.store.dialect]))
-        for user_id, token in tokens.items():
-            connection.execute(users.update().where(users.c.user_id == user_id).values(token_hash=hashed(token)))
     with running("bare", url) as bare, running("market", url) as market:
         pairs = [_turn(town, tokens, turn, bare, market) for turn in range(turns + 1)][1:]  # the first warms both up
     town.market.store.close()
