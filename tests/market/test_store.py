@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError
 
 from market.town import Town
-from pdqs.market.store import migrate
+from pdqs.market.store import migrate, sql
 from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import accounts, metadata, users
 from pdqs.model.errors import FileError
@@ -129,3 +129,12 @@ def test_a_database_that_cannot_be_is_refused_in_a_sentence(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileError):
         open_store(url)
+
+
+def test_rows_that_do_not_fit_into_one_statement_are_all_inserted(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "_CELLS_AT_ONCE", 9)  # two rows of four cells at a time
+    rows = [(f"u_{i}", "owner", f"owner {i}", i) for i in range(7)]
+    with town.market.store.write() as connection:
+        sql.insert_cells(connection, users, ["user_id", "role", "name", "created_at_ms"], rows)
+        kept = select(users.c.user_id, users.c.role, users.c.name, users.c.created_at_ms).where(users.c.role == "owner")
+        assert sql.cells_found(connection, kept.order_by(users.c.user_id)) == rows

@@ -11,7 +11,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, or_, text, update
 
 from pdqs.market.store.schema import accounts, postings
-from pdqs.market.store.sql import copy_rows, insert_cells
+from pdqs.market.store.sql import copy_rows, insert_by_thousands
 from pdqs.model.money import exact_money
 from pdqs.protocol.problems import ConflictError, ProblemType
 
@@ -32,17 +32,16 @@ _STEPS = (
 )
 
 
-_RAISED_ON_SQLITE = """INSERT INTO accounts (account, kind, balance_micros) VALUES (?, ?, ?)
-    ON CONFLICT (account) DO UPDATE SET balance_micros = balance_micros + excluded.balance_micros"""
+_RAISED = " ON CONFLICT (account) DO UPDATE SET balance_micros = balance_micros + excluded.balance_micros"
 
 
 def enter_many(connection: Connection, transaction_id: str, lines: list[tuple[str, int]]) -> None:
     """Accounts that are new, postings and balances of a transaction's lines."""
     if connection.dialect.name == "sqlite":
         raised = [(account, account.split(":")[0], max(0, amount)) for account, amount in lines]
-        connection.exec_driver_sql(_RAISED_ON_SQLITE, raised)
-        names = ["transaction_id", "account", "amount_micros"]
-        insert_cells(connection, postings, names, [(transaction_id, *line) for line in lines])
+        insert_by_thousands(connection, accounts, ["account", "kind", "balance_micros"], raised, _RAISED)
+        entered = [(transaction_id, *line) for line in lines]
+        insert_by_thousands(connection, postings, ["transaction_id", "account", "amount_micros"], entered)
     else:
         _raise_on_postgresql(connection, transaction_id, lines)
     for account, amount in lines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +16,8 @@ Row = dict[str, object]
 
 Cells = tuple[object, ...]
 """A row without the names of its columns."""
+
+_CELLS_AT_ONCE = 16_000  # SQLite takes at most 32,766 in a statement
 
 Found = sa.Row[*tuple[Any, ...]]
 """A row that was read: its columns by name."""
@@ -36,13 +39,27 @@ def insert_many(connection: Connection, table: Table, rows: Sequence[Row]) -> No
 
 
 def insert_cells(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Cells]) -> None:
-    """Insert rows whose cells are in the order of ``names``: PostgreSQL takes them as a stream, SQLite one by one."""
+    """Insert rows whose cells are in the order of ``names``: a stream on PostgreSQL, by the thousand on SQLite."""
     if connection.dialect.name == "sqlite":
-        # Past SQLAlchemy, which would look at every value once more: these are whole numbers and text already.
-        places = ", ".join("?" * len(names))
-        connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})", list(rows))
-        return
-    copy_rows(connection, table.name, names, rows)
+        insert_by_thousands(connection, table, names, rows)
+    else:
+        copy_rows(connection, table.name, names, rows)
+
+
+def insert_by_thousands(
+    connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Cells], otherwise: str = ""
+) -> None:
+    """Insert rows into a table of SQLite with few statements; ``otherwise`` says what to do where a key is taken.
+
+    Past SQLAlchemy, which would look at every value once more: these are whole numbers and text already. A statement
+    for each row would let go of the interpreter as often, and wait each time until other requests give it back.
+    """
+    at_once = _CELLS_AT_ONCE // len(names)
+    start, places = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ", f"({', '.join('?' * len(names))})"
+    for first in range(0, len(rows), at_once):
+        some = rows[first : first + at_once]
+        statement = start + ", ".join([places] * len(some)) + otherwise
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(some)))
 
 
 def copy_rows(connection: Connection, table: str, names: Sequence[str], rows: Iterable[Cells]) -> None:
