@@ -101,7 +101,8 @@ def _asked_so_far(offers: Offers) -> Booleans:
 
 def prices_of(reports: Reports, offers: Offers, *, grain: float = 0.0) -> PriceSummary:
     """The first pass of an estimate with chances, over one batch."""
-    return summarise_prices(offers.bids, offers.chance, reports.arrived & offers.asked, grain=grain)
+    heard = reports.arrived & offers.asked
+    return summarise_prices(offers.bids, offers.chance, heard, asked=offers.asked, grain=grain)
 
 
 def gathered(

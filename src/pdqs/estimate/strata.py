@@ -20,6 +20,12 @@ LEAST_CHANCE = 2.0**-20
 """An owner with a smaller chance counts as one who can never be asked: she would stand for a million others."""
 
 CHANCE_A_STRATUM = 30
+CHANCE_A_FINE_STRATUM = 10
+"""Where the dear answer less often than the cheap, or more: reports are missing at random within narrow strata only."""
+
+TELLING_TREND = 1.645
+"""So many standard errors between the response of the cheap and of the dear are seen by chance in a round of ten."""
+
 MOST_STRATA = 10
 LEAST_REPORTS = 5
 JUMP = 2.0
@@ -35,7 +41,8 @@ _WORD = 2.0**32
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriceSummary:
-    """For each price, rising: the owners who ask it, the sum of their chances (in units of 2^-32) and their reports.
+    """For each price, rising: the owners who ask it, the sum of their chances (in units of 2^-32), how many of them
+    were asked, and their reports.
 
     Only owners with a chance of at least 2^-20 are in the columns. ``dearest`` is the highest bid of a report, exact
     even when prices are bins (-inf without a report).
@@ -44,6 +51,7 @@ class PriceSummary:
     prices: Floats
     owners: Integers
     chances: Integers
+    asked: Integers
     reports: Integers
     dearest: float
 
@@ -58,6 +66,7 @@ class PriceSummary:
             prices=prices,
             owners=added(self.owners, other.owners),
             chances=added(self.chances, other.chances),
+            asked=added(self.asked, other.asked),
             reports=added(self.reports, other.reports),
             dearest=max(self.dearest, other.dearest),
         )
@@ -76,14 +85,18 @@ def price_grain(owners: int, low: float, high: float) -> float:
     return 2.0 ** math.floor(math.log2((high - low) / EXACT_PRICES))
 
 
-def summarise_prices(bids: Floats, chances: Floats, heard: Booleans, *, grain: float = 0.0) -> PriceSummary:
-    """Add up one batch. ``heard`` says whose report arrived; ``grain`` is the width of a bin, 0 keeps every bid.
+def summarise_prices(
+    bids: Floats, chances: Floats, heard: Booleans, *, asked: Booleans | None = None, grain: float = 0.0
+) -> PriceSummary:
+    """Add up one batch. ``heard`` says whose report arrived, ``asked`` who was asked (those heard, where none is
+    missing); ``grain`` is the width of a bin, 0 keeps every bid.
 
     >>> summary = summarise_prices(np.array([3.0, 1.0, 1.0]), np.array([0.5, 1.0, 1.0]), np.array([True, True, False]))
     >>> summary.prices.tolist(), summary.owners.tolist(), summary.reports.tolist(), summary.dearest
     ([1.0, 3.0], [2, 1], [1, 1], 3.0)
     """
     some = chances >= LEAST_CHANCE
+    asked = (heard if asked is None else asked)[some]
     bids, chances, heard = bids[some], chances[some], heard[some]
     words = np.floor(chances * _WORD).astype(np.int64)
     prices, at = np.unique(np.floor(bids / grain) * grain if grain else bids, return_inverse=True)
@@ -91,6 +104,7 @@ def summarise_prices(bids: Floats, chances: Floats, heard: Booleans, *, grain: f
         prices=prices,
         owners=np.bincount(at, minlength=prices.size),
         chances=_sums(words, at, prices.size),
+        asked=np.bincount(at[asked], minlength=prices.size),
         reports=np.bincount(at[heard], minlength=prices.size),
         dearest=float(bids[heard].max(initial=-np.inf)),
     )
@@ -132,6 +146,9 @@ class Strata:
 def cut(summary: PriceSummary) -> Strata:
     """H strata with equal sums of chance, H = clip(sum of chances // 30, 1, 10), fewer until each has 5 reports.
 
+    Reports are taken to be missing at random within a stratum. Where the dear answer less often than the cheap, or
+    more, by more than chance would have it, that holds of narrow strata only: then 10 stands in the place of 30.
+
     Owners of one price stay together. Prices above the dearest report are left out before cutting, and so are those
     beyond a jump from which fewer than 5 reported. A jump is where the chance falls to half or less from one price to
     the next: the dear beyond it would be a few heavy reports among many light ones, and if they also differ, one of
@@ -171,13 +188,30 @@ def _equal_parts(summary: PriceSummary, within: Booleans) -> Floats:
     """Bounds of the most strata with equal sums of chance that are all well heard."""
     words = summary.chances[within]
     total = int(words.sum())
-    wanted = min(max(total // (CHANCE_A_STRATUM << 32), 1), MOST_STRATA)
+    each = CHANCE_A_FINE_STRATUM if abs(response_trend(summary, within)) > TELLING_TREND else CHANCE_A_STRATUM
+    wanted = min(max(total // (each << 32), 1), MOST_STRATA)
     for strata in range(wanted, 1, -1):
         last = _ends(words, total, strata)
         bounds = summary.prices[within][last[:-1] + 1]
         if last.size == strata and _well_heard(summary, within, bounds.tolist()):
             return bounds
     return np.empty(0)
+
+
+def response_trend(summary: PriceSummary, within: Booleans) -> float:
+    """How the share of the asked who reported rises with the price, in standard errors (Cochran and Armitage).
+
+    With r the share of all and x the rank of a price, sum x (reports - r asked) over the square root of
+    r (1 - r) sum asked (x - mean x)^2; 0 where everyone reported or nobody did.
+    """
+    asked, reports = summary.asked[within].astype(np.float64), summary.reports[within]
+    total = float(asked.sum())
+    rate = float(reports.sum()) / total if total else 0.0
+    ranks = np.cumsum(asked) - asked / 2.0
+    spread = float(asked @ (ranks - total / 2.0) ** 2)  # the mean rank of the asked is half their number
+    if not 0.0 < rate < 1.0 or spread <= 0.0:
+        return 0.0
+    return float(ranks @ (reports - rate * asked)) / math.sqrt(rate * (1.0 - rate) * spread)
 
 
 def _ends(words: Integers, total: int, strata: int) -> Integers:
