@@ -29,7 +29,7 @@ from pdqs.market.settling_ahead import Settlement, may_settle, settlement_ahead
 from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
 from pdqs.market.store.schema import offers, rounds
 from pdqs.market.store.sql import Found, insert_cells
-from pdqs.market.times import too_early
+from pdqs.market.times import moment_text, too_early
 from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, visible_round
 from pdqs.model.errors import InvariantError, ensure
@@ -137,7 +137,9 @@ def reveal_nonce(market: Market, actor: User, round_id: str, told: NonceReveal) 
         if row.state == "open":
             now = market.clock()
             if now >= _nonce_due(row):
-                raise ConflictError(ProblemType.TOO_LATE, f"the nonce had to be told before {_nonce_due(row)}")
+                raise ConflictError(
+                    ProblemType.TOO_LATE, f"the nonce had to be told before {moment_text(_nonce_due(row))}"
+                )
             _change(connection, round_id, nonce=told.nonce)
             _go_on(connection, visible_round(connection, actor, round_id), now)
         return round_message(connection, round_id)

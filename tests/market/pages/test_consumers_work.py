@@ -17,6 +17,7 @@ from pdqs.model.money import Currency
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 from pdqs.protocol.problems import ConflictError, NotFoundError
+from pdqs.rounds.commitments import commitment_to
 
 from .test_pages import enter, hidden
 
@@ -39,6 +40,16 @@ def test_a_plan_put_into_the_form_and_read_again_is_the_same_plan(name: str, mar
     found = plan_form.read(plan_form.fields_of(PLANS[name], currency), currency)
     assert found.faults == {}
     assert found.plan == PLANS[name]
+
+
+def test_what_the_form_has_no_field_for_stays_in_a_draft_that_is_changed() -> None:
+    mean = PLANS["a mean"]
+    before = mean.model_copy(update={"nonce_hash": "ab" * 32, "retention_days": 9, "question": "level:3"})
+    changed = plan_form.read({**plan_form.fields_of(before), "purpose": "To know."}).plan
+    assert changed is not None
+    assert plan_form.with_unshown(changed, before) == before.model_copy(update={"purpose": "To know."})
+    other = plan_form.with_unshown(PLANS["a count"], before)  # another query, which may not be asked in levels
+    assert (other.nonce_hash, other.retention_days, other.question) == ("ab" * 32, 9, "auto")
 
 
 def test_a_draft_is_changed_until_it_is_opened_and_by_nobody_else(town: Town) -> None:
@@ -103,4 +114,37 @@ def test_pages_of_the_consumers_work(town: Town) -> None:
         assert late.status_code == 422
         assert "its terms are frozen" in late.text
         assert "Too late, but typed with care?" in late.text, "what was typed is not lost"
+    town.market.store.close()
+
+
+def test_the_hash_of_a_nonce_comes_with_the_opening_and_the_nonce_once_bids_are_closed(town: Town) -> None:
+    owners = town.add_owners(3)
+    nonce, other = bytes(range(32)), bytes(32)
+    found = drafts.draft_round(town.market, town.consumer, plan(), "a-draft-with-a-nonce")
+    at = f"/consumer/rounds/{found.round_id}"
+    app = create_app(Settings(database_url=town.market.settings.database_url), town.clock.__call__, ticking=False)
+    code = round_steps.renew_code(town.market, town.consumer, town.consumer.user_id).code
+    with served(app) as address, httpx.Client(base_url=address, timeout=60) as browser:
+        enter(browser, code)
+        token = {"csrf_token": hidden(browser.get(at).text, "csrf_token")}
+        garbled = browser.post(f"{at}/open", data={**token, "nonce_hash": "zz"})
+        assert (garbled.status_code, "came garbled: try again" in garbled.text) == (422, True)
+        assert reads.round_by_id(town.market, town.consumer, found.round_id).state == "draft"
+        browser.post(f"{at}/open", data={**token, "nonce_hash": commitment_to("nonce", nonce)})
+        again = browser.post(f"{at}/open", data={**token, "nonce_hash": commitment_to("nonce", other)})
+        assert again.status_code == 303  # pressed twice: what it is committed to stays
+        opened = reads.round_by_id(town.market, town.consumer, found.round_id)
+        assert (opened.nonce_by, opened.plan.nonce_hash) == ("consumer", commitment_to("nonce", nonce))
+        early = browser.post(f"{at}/nonce", data={**token, "nonce": nonce.hex()})
+        assert (early.status_code, "Bids close in" in early.text) == (409, True)
+        for owner in owners:
+            town.bid(owner, opened, 200_000)
+        town.clock.advance(opened.plan.bid_seconds)
+        for wrong, said in (("seven", "64 letters and digits"), (other.hex(), "not the nonce that the round")):
+            refused = browser.post(f"{at}/nonce", data={**token, "nonce": wrong})
+            assert (refused.status_code, said in refused.text) == (422, True)
+        assert "Close bidding and make offers" not in browser.get(at).text  # it would change nothing
+        town.clock.advance(86_400)
+        late = browser.post(f"{at}/nonce", data={**token, "nonce": nonce.hex()})
+        assert (late.status_code, "had to be told before" in late.text, " UTC" in late.text) == (409, True, True)
     town.market.store.close()

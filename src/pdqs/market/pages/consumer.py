@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 from pdqs.market import drafts, forecasting, groups, reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
-from pdqs.market.pages import plan_form
+from pdqs.market.pages import own_nonce, plan_form
 from pdqs.market.pages.confirming import asked_back, is_confirmed, to_cancel
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
@@ -33,7 +33,6 @@ from pdqs.tables.spreadsheet import harmless
 router = APIRouter(prefix="/consumer", route_class=PageRoute)
 
 STEPS = {
-    "open": round_steps.open_round,
     "cancel": round_steps.cancel_round,
     "clear": clear_or_wait,
     "settle": settle_or_wait,
@@ -76,7 +75,8 @@ def change(request: Request, round_id: RoundId, session: ConsumerSession, form: 
     """Keep a draft as it was changed."""
 
     def keep(market: Market, plan: RoundPlan) -> None:
-        drafts.change_draft(market, session.user, round_id, plan)
+        before = reads.round_by_id(market, session.user, round_id).plan
+        drafts.change_draft(market, session.user, round_id, plan_form.with_unshown(plan, before))
 
     return _kept(request, session.user, form, keep, round_id, editing=round_id)
 
@@ -143,19 +143,19 @@ def one_round(request: Request, round_id: RoundId, session: ConsumerSession) -> 
 @router.get("/rounds/{round_id}/progress")
 def progress(request: Request, round_id: RoundId, session: ConsumerSession) -> Response:
     """The part of the page that changes, for the page to follow."""
-    return page(request, "consumer/progress.html", fault="", **_round(market_of(request), session.user, round_id))
+    return page(request, "consumer/progress.html", **_round(market_of(request), session.user, round_id))
 
 
 @router.post("/rounds/{round_id}/{step}")
 def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerSession, form: Form) -> Response:
-    """Open, cancel, clear or settle; what stands against it is said on the page itself."""
+    """Open, cancel, tell a nonce, clear or settle; what stands against it is said on the page itself."""
     market = market_of(request)
     if step == "cancel" and not is_confirmed(form):
         found = reads.round_by_id(market, session.user, round_id)
         if found.state in ("draft", "open"):
             sure = to_cancel(found, market.settings.money, whose="your balance")
             return asked_back(request, sure, back=f"/consumer/rounds/{round_id}")
-    refused = refusal(STEPS, step, market, session.user, round_id)
+    refused = refusal({**STEPS, **own_nonce.steps_of(form)}, step, market, session.user, round_id)
     if refused:
         values = _round(market, session.user, round_id)
         return page(request, "consumer/round.html", status=refused.status, fault=str(refused), **values)
@@ -212,7 +212,8 @@ def _round(market: Market, user: User, round_id: str) -> Filled:
     found: Round = reads.round_by_id(market, user, round_id)
     answer = reads.answer(market, user, round_id) if found.state == "settled" else None
     balance = reads.me(market, user).balance_micros
-    return {"round": found, "answer": answer, "scale": _scale(found, answer), "balance_micros": balance}
+    figures = {"balance_micros": balance, "nonce_due_ms": own_nonce.due_ms(found)}
+    return {"round": found, "answer": answer, "scale": _scale(found, answer), **figures}
 
 
 def _scale(found: Round, answer: AnswerMessage | None) -> tuple[float, float]:

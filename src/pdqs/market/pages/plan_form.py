@@ -168,6 +168,14 @@ def _query(reader: _Reader) -> dict[str, object]:
     return {**query, "domain": {"kind": "grid", "start": start, "step": step, "size": size}}
 
 
+def with_unshown(plan: RoundPlan, before: RoundPlan) -> RoundPlan:
+    """A changed draft with what the form has no field for, as a program may have set it: it stays as it was."""
+    kept = ["nonce_hash", "retention_days"]
+    if (plan.query.kind, plan.query.domain, plan.query.p) == (before.query.kind, before.query.domain, before.query.p):
+        kept += ["question", "stages"]
+    return plan.model_copy(update={name: getattr(before, name) for name in kept})
+
+
 def _named(fault: ValidationError) -> dict[str, str]:
     """Pydantic's places as the form's fields."""
     places = {"text": "text", "attribute": "attribute", "labels": "labels", "budget_micros": "budget"}

@@ -26,6 +26,7 @@ async function look() {
       part.replaceChildren(...page.body.childNodes);
       if (words !== said.textContent) said.textContent = words;
       last = html;
+      part.dispatchEvent(new Event("shown"));
     }
   } catch {
     // Out of reach: look again later.
@@ -33,4 +34,5 @@ async function look() {
   return !isOver();
 }
 
+part.addEventListener("look", look); // something was done here that changes it
 if (!isOver()) follow(part.dataset.events, look);
