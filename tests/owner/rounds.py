@@ -11,11 +11,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import pdqs
 from pdqs.model.query import Query
 from pdqs.owner.account import StoredReport
+from pdqs.owner.checks import without
 from pdqs.owner.price import least_payment_micros
 from pdqs.protocol.device_messages import Bid, BidReceipt, DomainMessage, Offer, Question, ReportReceipt, RoundNotice
 from pdqs.protocol.receipts import sign
 
 ROUND = "rnd_" + "a1" * 12
+WITHOUT_DRAWS = without("committed")
+"""The checks of a device that may bid in the rounds below, which are committed to no draws."""
 CLOSES = 1_800_000_000_000
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 """The market's key for receipts."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pdqs
 from pdqs.owner.account import Account
+from pdqs.owner.checks import without
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
 from pdqs.protocol.device_messages import BidReceipt, RoundNotice
 
 from .node import twin
-from .rounds import CLOSES, bid_fields, bid_receipt, notice, offer
+from .rounds import CLOSES, WITHOUT_DRAWS, bid_fields, bid_receipt, notice, offer
 
 MARKET = "http://market.example"
 
@@ -22,7 +25,7 @@ MARKET = "http://market.example"
 @pytest.fixture
 def device(tmp_path: Path) -> Any:
     ledger = Ledger(tmp_path / "device.sqlite")
-    yield Device(market=MARKET, ledger=ledger)
+    yield Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS)
     ledger.close()
 
 
@@ -47,6 +50,15 @@ def test_a_change_stands_once_the_market_has_signed_for_it(device: Device) -> No
     device.take_bid_receipt(about, bid_receipt(about, 200), sent)
     assert standing(device, about) == 200
     device.review(notice(), offer(notice(), bid_micros=200), bid_there=bid_receipt(about, 200))
+
+
+def test_a_change_is_of_the_price_and_never_of_the_terms(device: Device) -> None:
+    about, other = notice(state="open"), notice(pdqs.Count("Are you ill?"), state="open")
+    first = signed_bid(device, about, 100)
+    with pytest.raises(OfferRefused, match="not the terms you looked at"):
+        device.change_bid(other, 200, there=first)
+    careless = replace(device, checks=without("committed", "terms seen"))
+    assert careless.change_bid(other, 200, there=first).terms_hash == other.terms_hash
 
 
 def test_a_change_whose_receipt_was_lost_is_caught_up_with(device: Device) -> None:

@@ -25,7 +25,7 @@ from pdqs.privacy.entropy import SystemEntropy
 from pdqs.protocol.device_messages import Offer, RoundNotice
 
 from .node import mutant, twin
-from .rounds import ROUND, bid_fields, bid_receipt, notice, offer
+from .rounds import ROUND, WITHOUT_DRAWS, bid_fields, bid_receipt, notice, offer
 
 BID = 300_000
 MARKET = "http://market.example"
@@ -302,7 +302,7 @@ def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> N
 
 def test_an_offer_is_held_against_the_devices_own_record_of_the_bid(ledger: Ledger) -> None:
     about, fair = honest()
-    device = Device(market=MARKET, ledger=ledger)
+    device = Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS)
     with pytest.raises(OfferRefused, match="made no bid"):
         device.review(about, fair)
     device.bid(about.model_copy(update={"state": "open"}), BID + 1)
@@ -312,7 +312,7 @@ def test_an_offer_is_held_against_the_devices_own_record_of_the_bid(ledger: Ledg
 
 def test_an_acknowledged_bid_stands(ledger: Ledger) -> None:
     about = notice(state="open")
-    device = Device(market=MARKET, ledger=ledger)
+    device = Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS)
     device.bid(about, 1)
     device.bid(about, 2)
     device.take_bid_receipt(about, bid_receipt(about, 2))
@@ -321,4 +321,4 @@ def test_an_acknowledged_bid_stands(ledger: Ledger) -> None:
 
 def test_a_bid_outside_the_rounds_range_is_refused(ledger: Ledger) -> None:
     with pytest.raises(OfferRefused, match=r"between 0\.00 and 1\.00"):
-        Device(market=MARKET, ledger=ledger).bid(notice(state="open"), 1_000_001)
+        Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS).bid(notice(state="open"), 1_000_001)

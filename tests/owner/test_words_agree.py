@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+import pdqs
+from owner.hostile.market import honest_document
 from owner.node import mutant, twin
-from pdqs.owner.account import plain_words
+from pdqs.model.errors import PdqsError
+from pdqs.model.names import RuleName
+from pdqs.owner.words import plain_words, seen
 from pdqs.rounds.canonical import written
 
 FIGURES = (0.0, -0.0, 1.0, 100.0, 0.1, 1e-4, 9.99e-5, 1e-5, 1.5e15, 1e16, 1.25e16, 1e21, 1e22, 5e-324, 1.7e308, -2.5)
@@ -21,6 +27,7 @@ TEXTS = (
     "\u0427\u0442\u043e \u0432\u044b \u043f\u044c\u0451\u0442\u0435?",
     "\u4f60\u597d \U0001f600 \ud55c\uad6d",
     "l0 1I",
+    " two\u00a0 words\u200b ",
 )
 
 
@@ -50,6 +57,7 @@ BAD = [
 def test_both_fold_words_alike_and_know_how_a_document_is_written() -> None:
     found = twin(script="words_twin.mjs", texts=TEXTS, documents=[*GOOD, *BAD])
     assert found["words"] == [plain_words(text) for text in TEXTS]
+    assert found["seen"] == [seen(text) for text in TEXTS]
     assert found["words"][0] == found["words"][1]
     assert found["words"][2][:4] == found["words"][3]
     wrong = [text for text, good in zip(GOOD, found["canonical"], strict=False) if not good]
@@ -62,3 +70,17 @@ def test_a_device_that_does_not_look_at_spelling_is_caught(tmp_path: Path) -> No
     weak = mutant(tmp_path, "messages.mjs", "!tokens.every(isSpelled)", "tokens.some((token) => /^\\s/.test(token))")
     found = twin(weak, script="words_twin.mjs", texts=[], documents=BAD)
     assert sum(found["canonical"]) > len(BAD) / 2
+
+
+def test_terms_under_a_rule_that_nobody_knows_are_not_read(tmp_path: Path) -> None:
+    """A lottery by another name would be one whose draws nobody looks at."""
+    known, unknown = honest_document(), honest_document()
+    unknown["terms"]["rule"] = "Lottery"
+    asked: dict[str, Any] = {"texts": [], "documents": [written(known), written(unknown)]}
+    found = twin(script="words_twin.mjs", **asked)
+    assert found["read"] == [True, False]
+    assert found["rules"] == list(RuleName)
+    weak = mutant(tmp_path, "checks.mjs", " && RULES.includes(rule));", ");")
+    assert twin(weak, script="words_twin.mjs", **asked)["read"] == [True, True]
+    with pytest.raises(PdqsError):
+        pdqs.Terms.read(unknown["terms"])

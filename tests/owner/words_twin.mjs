@@ -6,8 +6,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const load = (name) => import(pathToFileURL(join(process.argv[2], name)));
-const { plainWords } = await load("account.mjs");
+const { plainWords, seen } = await load("account.mjs");
+const { promiseOf, RULES } = await load("checks.mjs");
 const { isCanonical } = await load("messages.mjs");
 
 const { texts, documents } = JSON.parse(readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify({ words: texts.map(plainWords), canonical: documents.map(isCanonical) }));
+const isRead = (terms) => { try { return Boolean(promiseOf({ terms })); } catch { return false; } };
+process.stdout.write(JSON.stringify({
+  words: texts.map(plainWords), seen: texts.map(seen), canonical: documents.map(isCanonical), read: documents.map(isRead), rules: RULES,
+}));

@@ -22,13 +22,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 from pdqs.owner.lifetime_cap import DEFAULT_CAP_NANOS, DEFAULT_OVERALL_CAP_NANOS, OVERALL, Spending
+from pdqs.owner.words import plain_words
 
 FIRST_HASH = "0" * 64
 
@@ -47,25 +46,6 @@ def chained(before: str, text: str) -> str:
     'ef6d0138715b98f2'
     """
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
-
-
-_LOOKALIKES = str.maketrans(
-    "01iıɑɡавгекмнопрстухьѕіјѵһԁԛԝαβγεζηικμνορτυχω",
-    "olllagabrekmhonpctyxbsljvhdqwabyezhlkmvoptyxw",
-)
-"""Letters that look like Latin ones, small or large, and digits that look like letters; the browser has the same."""
-
-
-def plain_words(text: str) -> str:
-    """A question's text without case, spaces, signs and marks, look-alike letters as one, to tell whether it was asked.
-
-    >>> plain_words("Do you  SMOKE ?") == plain_words("do you smoke")
-    True
-    >>> plain_words("Do y\N{CYRILLIC SMALL LETTER O}u smoke\u3164?") == plain_words("do you smoke")
-    True
-    """
-    folded = unicodedata.normalize("NFKD", text).lower()
-    return re.sub(r"[\W_\u115f\u1160]+", "", folded).translate(_LOOKALIKES)  # two letters of Hangul are invisible
 
 
 @final
@@ -216,6 +196,22 @@ class Account:
             elif entry["kind"] == "bid-withdrawn":
                 standing, sent = None, []
         return standing, sent
+
+    def known_as(self, market: str) -> frozenset[str]:
+        """Who a market took her for when she bid."""
+        return frozenset(str(e["owner_id"]) for e in self._all("bid") if e["market"] == market and e.get("owner_id"))
+
+    def secrets_before(self, market: str, round_id: str) -> frozenset[str]:
+        """What the draws of the other rounds that she bid in, anywhere, were committed to."""
+        others = [e for e in self._all("bid") if (e["market"], e["round_id"]) != (market, round_id)]
+        said = [json.loads(e["terms"]) for e in others]
+        return frozenset(str(each[name]) for each in said for name in ("seed_hash", "nonce_hash") if each.get(name))
+
+    def keys(self, market: str) -> frozenset[str]:
+        """The keys of a market's receipts in the rounds that she reported in."""
+        reported = {e["round_id"] for e in self._all("drawn") if e["market"] == market}
+        bids = [e for e in self._all("bid") if e["market"] == market and e["round_id"] in reported]
+        return frozenset(str(json.loads(e["terms"]).get("receipt_key")) for e in bids)
 
     def lots(self, market: str, round_id: str) -> StoredLots | None:
         """What the lot decided in a round, as it was first told."""

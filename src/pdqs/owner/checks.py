@@ -20,11 +20,12 @@ from pdqs.owner.errors import OfferRefused
 from pdqs.owner.lots import LOT_CHECKS
 from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair, least_payment_micros
 from pdqs.owner.receipt_checks import RECEIPT_CHECKS
-from pdqs.owner.told import Checks, Stage, Told
+from pdqs.owner.told import MARGIN_MS, Checks, Stage, Told
+from pdqs.owner.words import FINEST, seen
 from pdqs.protocol.device_messages import DomainMessage, Offer
+from pdqs.protocol.receipts import is_weak
 
-MARGIN_MS = 5_000
-"""A report is not drawn when reports close so soon by the server's clock: it might come too late to be paid."""
+__all__ = ["CHECKS", "MARGIN_MS", "refuse", "without"]
 
 
 def refuse(stage: Stage, told: Told, checks: Checks) -> None:
@@ -76,8 +77,36 @@ def _contract(told: Told) -> str | None:
 
 def _key(told: Told) -> str | None:
     key = told.promise.receipt_key
-    good = len(key) == 64 and all(c in "0123456789abcdef" for c in key)
-    return None if good else "the terms name no key that receipts could be checked with"
+    if len(key) != 64 or not all(c in "0123456789abcdef" for c in key):
+        return "the terms name no key that receipts could be checked with"
+    return "the terms name a key that anyone can sign with" if is_weak(key) else None
+
+
+def _looks_apart(told: Told) -> str | None:
+    domain = told.promise.terms.domain
+    if domain.kind == "grid":
+        ends = abs(domain.start), abs(domain.start + domain.step * (domain.size - 1))
+        apart = domain.step >= FINEST * max(ends)
+    else:
+        apart = len({seen(str(label)) for label in domain.labels}) == len(domain.labels)
+    return None if apart else "two of the answers look the same, so that nobody could tell which she gives"
+
+
+def _hashes_before(told: Told) -> set[str]:
+    """Of the terms that she looked at, and of those of the bid that she changes."""
+    return {told.seen_hash, "" if told.bid is None else told.bid.terms_hash} - {""}
+
+
+def _same_owner(told: Told) -> str | None:
+    same = not told.owner_id or not told.known_as or told.owner_id in told.known_as
+    return (
+        None
+        if same
+        else (
+            "the market takes you for somebody else than when you bid before, and with a name it would choose your draw"
+            " (for a second name of yours, use a file of its own)"
+        )
+    )
 
 
 def _other_bid(told: Told) -> str | None:
@@ -139,6 +168,11 @@ def _too_late(told: Told) -> str | None:
     return None if in_time else "reports close before yours could surely arrive: nothing was drawn and nothing is lost"
 
 
+def _clock(told: Told) -> str | None:
+    back = told.shown is not None and _offer(told).now_ms + MARGIN_MS < told.shown.now_ms
+    return "the market's clock has gone back since you looked" if back else None
+
+
 def _changed(told: Told) -> str | None:
     if told.shown is None:
         return "the offer was not looked at"
@@ -168,6 +202,10 @@ def _forgets(told: Told) -> str | None:
 
 CHECKS: Checks = MappingProxyType(
     {
+        "asked round": (
+            "answer",
+            lambda t: None if t.notice.round_id == t.asked_for else "the market answered about another round",
+        ),
         "terms hash": ("notice", _hash),
         "terms canonical": ("notice", _canonical),
         "shown round": ("notice", lambda t: _differs("round", t.promise.round_id, t.notice.round_id)),
@@ -183,6 +221,7 @@ CHECKS: Checks = MappingProxyType(
                 "list of answers", DomainMessage.of(t.promise.terms.domain), t.notice.question.domain
             ),
         ),
+        "answers apart": ("notice", _looks_apart),
         "shown bid range": ("notice", _bid_range),
         "shown cap": ("notice", lambda t: _differs("cap", t.promise.terms.epsilon_max, t.notice.epsilon_max)),
         "shown closing time": (
@@ -195,6 +234,11 @@ CHECKS: Checks = MappingProxyType(
             "bidding",
             lambda t: None if t.notice.state == "open" else f"it is {t.notice.state} and takes no bids",
         ),
+        "terms seen": (
+            "bidding",
+            lambda t: None if _hashes_before(t) <= {t.notice.terms_hash} else "these are not the terms you looked at",
+        ),
+        "same owner": ("bidding", _same_owner),
         "bid elsewhere": ("bidding", _other_bid),
         "bid terms": ("offer", _bid_terms),
         "bid question": ("offer", _bid_question),
@@ -219,6 +263,7 @@ CHECKS: Checks = MappingProxyType(
         "report elsewhere": ("offer", _other_report),
         "market forgets": ("offer", _forgets),
         "offer unchanged": ("drawing", _changed),
+        "clock": ("drawing", _clock),
         "in time": ("drawing", _too_late),
         **LOT_CHECKS,
         **DEAL_CHECKS,

@@ -14,6 +14,9 @@ from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
 from pdqs.protocol.transport import Answer, Transport, paged
 
+_MOST_LINES = 200
+"""Of a statement, to a page."""
+
 
 @final
 class OwnerClient:
@@ -55,14 +58,15 @@ class OwnerClient:
         return list(paged(lambda after: self._page(NoticePage, "/v1/notices", after)))
 
     def paid_micros(self, round_id: str) -> int | None:
-        """What the owner's statement says that a round paid her, if it says so."""
-        for posting in paged(lambda after: self._page(Statement, "/v1/statement", after)):
-            if (posting.round_id, posting.kind) == (round_id, "settlement"):
-                return int(posting.amount_micros)
-        return None
+        """What the owner's statement says that a round paid her, less what it took back; None where it says nothing."""
+        lines = paged(lambda after: self._page(Statement, "/v1/statement", after, limit=_MOST_LINES))
+        of_round = [line for line in lines if line.round_id == round_id]
+        if not any(line.kind == "settlement" for line in of_round):
+            return None
+        return sum(line.amount_micros for line in of_round if line.kind == "settlement" or line.amount_micros < 0)
 
-    def _page(self, kind: type[Answer], path: str, after: str | None) -> Answer:
-        return self._line.ask(kind, "GET", path, params={"after": after} if after else {})
+    def _page(self, kind: type[Answer], path: str, after: str | None, **more: int) -> Answer:
+        return self._line.ask(kind, "GET", path, params={"after": after, **more} if after else more)
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round."""

@@ -16,7 +16,7 @@ from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.owner.account import StoredLots
 from pdqs.owner.errors import OfferRefused
-from pdqs.owner.told import Checks, Told
+from pdqs.owner.told import MARGIN_MS, Checks, Told
 from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, committed_words
 from pdqs.privacy.loss import Q_UNITS
 from pdqs.protocol.device_messages import BidsRoot, Lots, Offer
@@ -37,6 +37,18 @@ def _promised(told: Told) -> str | None:
         return None
     what = "who is asked" if told.promise.by_lot else "who is asked what"
     return f"{what} goes by lot, and the terms are committed to no seed and nonce"
+
+
+def _committed(told: Told) -> str | None:
+    good = _hexadecimal(told.promise.seed_hash) and _hexadecimal(told.promise.nonce_hash)
+    return (
+        None if good else "its terms are committed to no seed and nonce: nothing would show that your bid was counted"
+    )
+
+
+def _fresh(told: Told) -> str | None:
+    used = {told.promise.seed_hash, told.promise.nonce_hash} & told.secrets_before
+    return "its draws hang on a seed or a nonce of another round, which is known by now" if used else None
 
 
 def _there(told: Told) -> tuple[Offer, Lots, BidsRoot] | None:
@@ -61,8 +73,13 @@ def _root_for(told: Told) -> str | None:
 
 def _root_time(told: Told) -> str | None:
     there = _there(told)
-    good = there is None or there[2].published_at_ms >= told.notice.bids_close_at_ms
-    return None if good else "the root over the bids was published before bids were closed"
+    if there is None:
+        return None
+    offer, _, root = there
+    if root.published_at_ms < told.notice.bids_close_at_ms:
+        return "the root over the bids was published before bids were closed"
+    late = root.published_at_ms > offer.now_ms + MARGIN_MS
+    return "the root over the bids is to be published later, and the draws are told already" if late else None
 
 
 def _root_signed(told: Told) -> str | None:
@@ -178,6 +195,8 @@ def lot_in_words(offer: Offer) -> str:
 LOT_CHECKS: Checks = MappingProxyType(
     {
         "commitments": ("notice", _promised),
+        "committed": ("bidding", _committed),
+        "fresh secrets": ("bidding", _fresh),
         "lots told": ("offer", _told),
         "root round": ("offer", _root_for),
         "root time": ("offer", _root_time),

@@ -17,7 +17,8 @@ from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.model.questions import Asking
-from pdqs.owner.account import Account, Charge, Fields, StoredBid, StoredReport
+from pdqs.owner.account import Charge, Fields, StoredBid, StoredReport
+from pdqs.owner.asks import asks_of
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.dealing import asked_in_words, asking_of, question_of
 from pdqs.owner.errors import OfferRefused, OwnerMustAgree
@@ -47,7 +48,7 @@ class Review:
     spending: Spending
     overall: Spending
     asks: Mapping[str, str]
-    """What the owner must agree to first, each a name and a sentence: a new fact, words asked before, other devices."""
+    """What the owner must agree to first, each a name and a sentence (:mod:`pdqs.owner.asks`)."""
 
     @property
     def said(self) -> str:
@@ -103,14 +104,25 @@ class Device:
         refuse("notice", told, self.checks)
         return told
 
+    def is_asked(self, notice: RoundNotice, round_id: str) -> None:
+        """Refuse an answer about another round than the one that was asked about."""
+        refuse("answer", Told(notice=notice, promise=promise_of(notice), asked_for=round_id), self.checks)
+
     def bid(
-        self, notice: RoundNotice, bid_micros: int, *, owner_id: str = "", there: BidReceipt | None = None
+        self,
+        notice: RoundNotice,
+        bid_micros: int,
+        *,
+        owner_id: str = "",
+        there: BidReceipt | None = None,
+        seen_hash: str = "",
     ) -> StoredBid:
         """Check the round and store a bid for it, ready to send.
 
-        ``owner_id`` is who the market takes her for, ``there`` the bid that it has already.
+        ``owner_id`` is who the market takes her for, ``there`` the bid that it has already, ``seen_hash`` the hash of
+        the terms that she looked at.
         """
-        self._may_bid(notice, bid_micros, there)
+        self._may_bid(notice, bid_micros, there, owner_id, seen_hash)
         standing = self.ledger.account().bid(self.market, notice.round_id)
         if there is not None and standing is not None:
             return standing  # sent before, and kept: it stands though its receipt was lost
@@ -118,11 +130,22 @@ class Device:
 
     def change_bid(self, notice: RoundNotice, bid_micros: int, *, there: BidReceipt, owner_id: str = "") -> StoredBid:
         """Check the round and store a bid that takes the place of this device's own, which the market has ``there``."""
-        self._may_bid(notice, bid_micros, there)
+        self._may_bid(notice, bid_micros, there, owner_id)
         return self.ledger.change_bid(self._bid_fields(notice, bid_micros, owner_id, there.placed_at_ms))
 
-    def _may_bid(self, notice: RoundNotice, bid_micros: int, there: BidReceipt | None) -> None:
-        refuse("bidding", replace(self.look(notice), bid_there=there), self.checks)
+    def _may_bid(
+        self, notice: RoundNotice, bid_micros: int, there: BidReceipt | None, owner_id: str, seen_hash: str = ""
+    ) -> None:
+        account = self.ledger.account()
+        told = replace(
+            self.look(notice),
+            bid_there=there,
+            owner_id=owner_id,
+            seen_hash=seen_hash,
+            known_as=account.known_as(self.market),
+            secrets_before=account.secrets_before(self.market, notice.round_id),
+        )
+        refuse("bidding", told, self.checks)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:
             raise OfferRefused(
                 f"a bid in this round lies between {exact_money(notice.bid_low_micros)} and"
@@ -194,7 +217,7 @@ class Device:
             least_payment_micros=least_payment_micros(told.bid.bid_micros, offer.q_numerator, kappa),
             spending=account.spending(offer.question.attribute),
             overall=account.spending(OVERALL),
-            asks=_asks(account, told),
+            asks=asks_of(account, self.market, told),
         )
 
     def keep_lots(self, review: Review) -> None:
@@ -275,27 +298,6 @@ class Device:
         refuse("payment", told, self.checks)
         if told.report is not None and told.report.paid_micros is None:
             self.ledger.note("paid", market=self.market, round_id=notice.round_id, paid_micros=paid_micros)
-
-
-def _asks(account: Account, told: Told) -> dict[str, str]:
-    """What the owner is asked before anything is drawn."""
-    question, found = told.notice.question, {}
-    before = account.also_asked_as(question.attribute, question.text)
-    if not account.knows(question.attribute):
-        found["new fact"] = (
-            f"{question.attribute!r} is a fact that you were never asked about before; it gets an account of its own,"
-            " so agree only if it is not one of yours under a new name"
-        )
-    if before and not account.asked_so(question.attribute, question.text):
-        found["asked before"] = (
-            f"the same words, or ones that look like them, were asked before under another name ({', '.join(before)})"
-        )
-    if told.counted > told.made:
-        found["elsewhere"] = (
-            f"the market has {told.counted} reports of yours and this device made {told.made}: another device reports"
-            " for you, or this device's file is an old copy, and what they spent is not in this account"
-        )
-    return found
 
 
 def draw_code(asking: Asking, code: Integers, numerator: int, entropy: Entropy) -> int:

@@ -18,7 +18,11 @@ from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, Roun
 from pdqs.rounds.canonical import written
 from pdqs.rounds.terms import Terms
 
-Stage = Literal["notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment"]
+MARGIN_MS = 5_000
+"""A report is not drawn when reports close so soon by the server's clock: it might come too late to be paid. Nor may
+that clock go back by more, or a time that it tells lie further ahead of it."""
+
+Stage = Literal["answer", "notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment"]
 
 
 @final
@@ -61,6 +65,16 @@ class Told:
     """The draw as the market told it before."""
     asked: StoredQuestion | None = None
     """The question that it asked first, where owners are asked about different sides."""
+    asked_for: str = ""
+    """The round that the device asked about."""
+    seen_hash: str = ""
+    """The hash of the terms that the owner looked at before she bid; empty where she was shown none."""
+    owner_id: str = ""
+    """Who the market takes her for now."""
+    known_as: frozenset[str] = frozenset()
+    """Who it took her for in her bids before."""
+    secrets_before: frozenset[str] = frozenset()
+    """What the draws of other rounds that she bid in were committed to."""
 
 
 Check = Callable[[Told], str | None]

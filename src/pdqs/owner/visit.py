@@ -28,11 +28,17 @@ class Visit:
     client: OwnerClient
     clock: Callable[[], int]
 
-    def bid(self, round_id: str, bid_micros: int) -> StoredBid:
-        """Bid, unless there is one; what stands comes back."""
-        notice = self.client.notice(round_id)
-        mine = self.client.account().user.user_id
-        kept = self.device.bid(notice, bid_micros, owner_id=mine, there=self.client.bid_if_any(round_id))
+    def notice(self, round_id: str) -> RoundNotice:
+        """The round, as the market tells it; an answer about another one is refused."""
+        found = self.client.notice(round_id)
+        self.device.is_asked(found, round_id)
+        return found
+
+    def bid(self, round_id: str, bid_micros: int, *, seen_hash: str = "") -> StoredBid:
+        """Bid, unless there is one; what stands comes back. ``seen_hash``: of the terms that she looked at, if any."""
+        notice = self.notice(round_id)
+        mine, there = self.client.account().user.user_id, self.client.bid_if_any(round_id)
+        kept = self.device.bid(notice, bid_micros, owner_id=mine, there=there, seen_hash=seen_hash)
         receipt = self.client.send_bid(round_id, kept.body.encode())
         self.device.take_bid_receipt(notice, receipt)
         return kept
@@ -44,7 +50,7 @@ class Visit:
 
     def change_bid(self, round_id: str, bid_micros: int) -> StoredBid:
         """Put another price in the place of this device's bid, until bids close; what stands comes back."""
-        notice, there = self.client.notice(round_id), self.client.bid_if_any(round_id)
+        notice, there = self.notice(round_id), self.client.bid_if_any(round_id)
         if there is None:
             return self.bid(round_id, bid_micros)
         self.device.catch_up(notice, there)
@@ -65,7 +71,7 @@ class Visit:
     def review(self, round_id: str) -> Review:
         """Everything the market says about a round, checked; what the lot decided is kept, and what is asked."""
         offer = self.client.offer(round_id)  # before the notice, which then tells of every stage that the offer knows
-        notice, bid_there = self.client.notice(round_id), self.client.bid_if_any(round_id)
+        notice, bid_there = self.notice(round_id), self.client.bid_if_any(round_id)
         self.device.catch_up(notice, bid_there)
         found = self.device.review(
             notice,
@@ -90,7 +96,7 @@ class Visit:
     def send(self, stored: StoredReport) -> StoredReport:
         """Send the stored bytes, and keep the receipt when it is what was offered."""
         where = {"market": stored.market, "round_id": stored.round_id}
-        notice = self.client.notice(stored.round_id)
+        notice = self.notice(stored.round_id)
         if notice.terms_hash != stored.terms_hash:
             raise DeviceError(f"round {stored.round_id}: these are not the terms that were reported on")
         self.device.ledger.note("sent", **where, at_ms=self.clock())

@@ -32,6 +32,29 @@ def sign(key: Ed25519PrivateKey, receipt: Receipt) -> Receipt:
     return receipt.model_copy(update={"signature": key.sign(signed_bytes(receipt)).hex()})
 
 
+_WEAK_KEYS = frozenset(
+    {
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        *(f"{last}{'ff' * 30}7f" for last in ("ec", "ed", "ee")),
+    }
+)
+"""The points of order 1, 2, 4 and 8 (RFC 8032, section 5.1), as keys are written, the sign of x left out."""
+
+
+def is_weak(public_key: str) -> bool:
+    """Whether anyone can sign in this key's name, so that its receipts bind nobody.
+
+    >>> is_weak("01" + "00" * 31), is_weak("01" + "00" * 30 + "80"), is_weak("3b" * 32)
+    (True, True, False)
+    """
+    plain = bytearray.fromhex(public_key)
+    plain[-1] &= 0x7F
+    return plain.hex() in _WEAK_KEYS
+
+
 def is_signed(public_key: str, receipt: BidReceipt | ReportReceipt | BidsRoot) -> bool:
     """Whether the holder of this key (in hexadecimal) signed this receipt.
 

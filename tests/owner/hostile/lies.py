@@ -7,6 +7,7 @@ from typing import Any
 
 from .edits import bid_on, domain, instead, on, put, question, says, shown, signed, text_becomes, unhashed, written
 from .lies_about_questions import STAGES
+from .lies_between_rounds import BETWEEN
 from .market import (
     BEN,
     BID,
@@ -69,9 +70,9 @@ NOTICE = {
     "no key for receipts": written("receipt key", says("receipt_key", value="")),
     "a key that is none": written("receipt key", says("receipt_key", value="zz" * 32)),
     "a key cut short": written("receipt key", says("receipt_key", value=public(KEY)[:40])),
-    "lots without a seed": written("commitments", lambda s: s.document.pop("seed_hash")),
-    "lots without a nonce": written("commitments", lambda s: s.document.pop("nonce_hash")),
-    "lots with a seed that anyone could guess": written("commitments", says("seed_hash", value="7")),
+    "lots without a seed": written({"commitments", "committed"}, lambda s: s.document.pop("seed_hash")),
+    "lots without a nonce": written({"commitments", "committed"}, lambda s: s.document.pop("nonce_hash")),
+    "lots with a seed that anyone could guess": written({"commitments", "committed"}, says("seed_hash", value="7")),
 }
 
 BIDDING = {
@@ -445,5 +446,5 @@ SHAPES = {
 
 LIES: dict[str, Lie] = {
     **NOTICE, **BIDDING, **BID_RECEIPTS, **OFFERS, **LOTS, **ASKS, **DRAWING, **RECEIPTS, **PAYMENTS, **SHAPES,
-    **STAGES,
+    **STAGES, **BETWEEN,
 }  # fmt: skip

@@ -119,7 +119,7 @@ STAGES = {
     "another stage once she agreed": later("offer unchanged", other_stage),
     "a stage that is not hers": staged({"stage", "time to report"}, all_stages_open),
     "a draw before her question has come": staged("turn", before=lambda s: setattr(s, "not_yet", True)),
-    "stages that nobody committed to": staged({"commitments", "stage"}, goal="bid", before=no_draws),
+    "stages that nobody committed to": staged({"commitments", "committed", "stage"}, goal="bid", before=no_draws),
     "less time than a stage has": staged(
         {"time to report", "same deadline"},
         on("GET offer", lambda o: o.update(reports_close_at_ms=o["reports_close_at_ms"] - 30_000)),

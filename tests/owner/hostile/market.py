@@ -87,6 +87,7 @@ def sign(receipt: Json, key: Ed25519PrivateKey = KEY) -> Json:
 class Script:
     """One round as an honest market would tell it, to one device."""
 
+    round: str = ROUND
     document: Json = field(default_factory=honest_document)
     question: Json = field(default_factory=honest_question)
     terms: str | None = None
@@ -154,11 +155,11 @@ class Script:
     @property
     def names(self) -> list[bytes]:
         """Everyone who bid, in order."""
-        return sorted(pseudonym_of(ROUND, owner) for owner in (self.owner, *(f"u_{i:024x}" for i in range(2, 8))))
+        return sorted(pseudonym_of(self.round, owner) for owner in (self.owner, *(f"u_{i:024x}" for i in range(2, 8))))
 
     @property
     def place(self) -> int:
-        return self.names.index(pseudonym_of(ROUND, self.owner))
+        return self.names.index(pseudonym_of(self.round, self.owner))
 
     @property
     def entries(self) -> list[bytes]:
@@ -171,7 +172,7 @@ class Script:
 
     def root(self) -> Json:
         root = merkle_tree(self.entries).root.hex()
-        plain = {"round_id": ROUND, "terms_hash": self.hash, "root": root, "bids": 7, "published_at_ms": CLOSES}
+        plain = {"round_id": self.round, "terms_hash": self.hash, "root": root, "bids": 7, "published_at_ms": CLOSES}
         return sign(plain, self.key)
 
     def lots(self) -> Json:
@@ -182,7 +183,7 @@ class Script:
     def notice(self) -> Json:
         low, high = self.document["terms"]["bid_range"]
         return {
-            "round_id": ROUND,
+            "round_id": self.round,
             "state": self.stage,
             "question": self.question,
             "bid_low_micros": round(low * 1e6),
@@ -200,7 +201,7 @@ class Script:
         self.offers_told += 1
         price = self.payment
         return {
-            "round_id": ROUND,
+            "round_id": self.round,
             "terms_hash": self.hash,
             "question": self.question,
             "q_numerator": 0 if self.left_out else self.q_numerator,
@@ -216,12 +217,12 @@ class Script:
         }
 
     def take_bid(self, body: Json) -> Json:
-        plain = {"round_id": ROUND, **body, "placed_at_ms": CLOSES - 5000}
+        plain = {"round_id": self.round, **body, "placed_at_ms": CLOSES - 5000}
         self.bid = sign(plain, self.key)
         return self.bid
 
     def take_report(self, body: Json) -> Json:
-        plain = {"round_id": ROUND, **body, "received_at_ms": self.closes - 58_000}
+        plain = {"round_id": self.round, **body, "received_at_ms": self.closes - 58_000}
         self.report = sign({**plain, "payment_micros": self.payment, "ordinal": 1}, self.key)
         return self.report
 
@@ -234,7 +235,7 @@ class Script:
             kept = self.bid if what == "bid" else self.report
             return (404, missing) if kept is None else (200, kept)
         posting = {"transaction_id": "t", "kind": "settlement", "account": "o", "amount_micros": self.payment}
-        posting |= {"at_ms": CLOSES + 9000, "round_id": ROUND}
+        posting |= {"at_ms": CLOSES + 9000, "round_id": self.round}
         user = {"user_id": ANN, "role": "owner", "name": "Ann", "created_at_ms": 1}
         told: dict[str, Callable[[], Json]] = {
             "notice": self.notice,

@@ -18,8 +18,10 @@ async function visit({ address, round, bid, without, agreed, seed }) {
   try {
     for (const { kind, ...fields } of seed) await device.note(kind, { market: address, ...fields });
     for (const name of ["drink", "beverage", "illness", ""]) await device.setCap(name, 90e9);
-    const visiting = new Visit(device, asker(address), () => 7);
-    await visiting.bid(round, bid);
+    const ask = asker(address);
+    const visiting = new Visit(device, ask, () => 7);
+    const looked = await ask(`/notices/${round}`); // by the page, which shows it to her
+    await visiting.bid(round, bid, looked?.terms_hash);
     const review = await visiting.review(round);
     const stored = await visiting.draw(review, 1, agreed);
     await visiting.send(stored);

@@ -54,7 +54,7 @@ def visited(address: str, name: str, tmp_path: Path, *, weak: bool) -> tuple[str
     with OwnerClient(market, sleep=lambda _: None) as client:
         visit = Visit(device=device, client=client, clock=lambda: 7)
         try:
-            visit.bid(ROUND, BID)
+            visit.bid(ROUND, BID, seen_hash=client.notice(ROUND).terms_hash)
             review = visit.review(ROUND)
             visit.send(visit.draw(review, lie.answer, agreed=agreed))
             visit.settle_up(client.notice(ROUND))

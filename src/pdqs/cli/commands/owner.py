@@ -114,7 +114,7 @@ def report(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before sending.")] = False,
     agree: Annotated[
         list[str] | None,
-        typer.Option(help="Agree ahead to 'new fact', 'asked before' or 'elsewhere'; else you are asked."),
+        typer.Option(help="Agree ahead to 'new fact', 'asked before', 'elsewhere' or 'new key'; else you are asked."),
     ] = None,
     market: Market = "",
     device: File = None,

@@ -33,6 +33,9 @@ export function plainWords(text) {
   return [...folded].map((letter) => LOOKALIKES.get(letter) ?? letter).join("");
 }
 
+/** An answer as it looks: forms of a letter as one, what is invisible left out. */
+export const seen = (label) => label.normalize("NFKC").replace(/[\p{Cf}\u115f\u1160\u2800]/gu, "").split(/\s+/u).filter(Boolean).join(" ");
+
 /** Rows as the store gave them, every link checked; anything else is refused. */
 export function accountOf(rows) {
   let before = FIRST_HASH;
@@ -125,6 +128,24 @@ export class Account {
       if (entry.kind === "bid-withdrawn") [standing, sent] = [null, []];
     }
     return { standing, sent };
+  }
+
+  /** Who a market took her for when she bid. */
+  knownAs(market) {
+    return this.all("bid").filter((entry) => entry.market === market && entry.owner_id).map((entry) => entry.owner_id);
+  }
+
+  /** What the draws of the other rounds that she bid in, anywhere, were committed to. */
+  secretsBefore(market, roundId) {
+    const others = this.all("bid").filter((entry) => entry.market !== market || entry.round_id !== roundId);
+    return others.map((entry) => JSON.parse(entry.terms)).flatMap(({ seed_hash, nonce_hash }) => [seed_hash, nonce_hash]).filter(Boolean);
+  }
+
+  /** The keys of a market's receipts in the rounds that she reported in. */
+  keys(market) {
+    const reported = this.all("drawn").filter((entry) => entry.market === market).map((entry) => entry.round_id);
+    const bids = this.all("bid").filter((entry) => entry.market === market && reported.includes(entry.round_id));
+    return bids.map((entry) => JSON.parse(entry.terms).receipt_key);
   }
 
   /** What the lot decided in a round, as it was first told. */

@@ -99,7 +99,7 @@ function presentBidding(visit, notice, standing) {
   onSubmit(form, async () => {
     const { micros, fault } = amount(price.value);
     if (fault) throw new Error(`Your price: ${fault}.`);
-    await visit.namePrice(notice.round_id, micros);
+    await visit.namePrice(notice.round_id, micros, notice.terms_hash);
     at("said").textContent = "Your bid stands.";
     await presentRound(visit, notice.round_id);
   });

@@ -3,15 +3,17 @@
 // by name too; visit.mjs makes it of all that comes in.
 
 import { closingMs, DEAL_CHECKS, promisedQuestion, waits } from "./dealing.mjs";
-import { LOT_CHECKS } from "./lots.mjs";
+import { seen } from "./account.mjs";
+import { LOT_CHECKS, MARGIN_MS } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
 import { money } from "./money.mjs";
 import { epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
-import { isSigned } from "./receipts.mjs";
+import { isSigned, isWeak } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 import { sha256 } from "./sha256.mjs";
 
-export const MARGIN_MS = 5_000; // a report that might come too late is not drawn
+const FINEST = 1e-11; // the least step of a grid, as a part of its largest number: twelve digits are shown
+export const RULES = ["optimal", "robust", "lottery", "flat", "linear", "exponential", "logarithmic", "quadratic", "step", "laplace"];
 
 const BINARY = { kind: "binary", labels: [], start: 0, step: 1, size: 2 };
 const domainKey = (domain) => JSON.stringify([domain.kind, domain.labels, domain.start, domain.step, domain.size]);
@@ -27,7 +29,7 @@ export function promiseOf(notice) {
     const domain = query.is === "count" ? BINARY : query.domain;
     need([low, high, epsilonMax].every((figure) => typeof figure === "number" && Number.isFinite(figure)) && epsilonMax > 0);
     need(Number.isSafeInteger(document.report_seconds) && typeof document.receipt_key === "string");
-    need(typeof query.text === "string" && typeof contract === "string");
+    need(typeof query.text === "string" && typeof contract === "string" && RULES.includes(rule));
     const k = domainSize(domain);
     need(k !== undefined);
     const asking = promisedQuestion(question, k, domain.kind !== "categories");
@@ -53,6 +55,13 @@ const otherBid = ({ bid, bidThere }) => {
 const withoutClock = (offer) => JSON.stringify([offer.round_id, offer.terms_hash, questionKey(offer.question),
   offer.q_numerator, offer.payment_micros, offer.reports_close_at_ms, offer.chance_numerator, offer.draw, offer.posted_micros,
   offer.lots && [offer.lots.seed, offer.lots.nonce, offer.lots.place, offer.lots.path], offer.stage, offer.side]);
+/** Whether no two of the answers look the same. */
+function looksApart({ kind, labels, start, step, size }) {
+  if (kind === "grid") return step >= FINEST * Math.max(Math.abs(start), Math.abs(start + step * (size - 1)));
+  return new Set(labels.map(seen)).size === labels.length;
+}
+const receiptKey = (key) => (/^[0-9a-f]{64}$/.test(key) ? wrong(!isWeak(key), "The terms name a key that anyone can sign with.")
+  : "The terms name no key that receipts could be checked with.");
 const epsilonOf = (t) => epsilonNanos(t.offer.q_numerator, t.promise.kappa);
 const twoDeadlines = (t) => {
   const later = t.promise.asking.stages > 1 && waits(t.promise, t.offer); // a stage, whose end may come later
@@ -62,6 +71,7 @@ const twoDeadlines = (t) => {
 
 export const CHECKS = {
   "shape": ["shape", () => null],
+  "asked round": ["answer", (t) => wrong(t.notice.round_id === t.askedFor, "The market answered about another round.")],
   "terms hash": ["notice", (t) => wrong(sha256(t.notice.terms) === t.notice.terms_hash, "The terms do not match their hash.")],
   "terms canonical": ["notice", (t) => wrong(isCanonical(t.notice.terms), "The terms are not written as terms are.")],
   "shown round": ["notice", (t) => shown("round", t.promise.round, t.notice.round_id)],
@@ -69,12 +79,16 @@ export const CHECKS = {
   "shown text": ["notice", (t) => shown("question", t.promise.text, t.notice.question.text)],
   "domain": ["notice", (t) => wrong(domainSize(t.notice.question.domain) !== undefined, "The list of answers contradicts itself.")],
   "shown answers": ["notice", (t) => shown("list of answers", domainKey(t.promise.domain), domainKey(t.notice.question.domain))],
+  "answers apart": ["notice", (t) => wrong(looksApart(t.promise.domain), "Two of the answers look the same, so that nobody could tell which she gives.")],
   "shown bid range": ["notice", (t) => shown("bid range", t.promise.bidRange, `${t.notice.bid_low_micros} to ${t.notice.bid_high_micros}`)],
   "shown cap": ["notice", (t) => shown("cap on epsilon", t.promise.epsilonMax, t.notice.epsilon_max)],
   "shown closing time": ["notice", (t) => shown("closing time", t.promise.closes, t.notice.bids_close_at_ms)],
   "contract": ["notice", (t) => wrong(t.promise.contract === "on-report", "This contract would give away whether your report is the truth.")],
-  "receipt key": ["notice", (t) => wrong(/^[0-9a-f]{64}$/.test(t.promise.receiptKey), "The terms name no key that receipts could be checked with.")],
+  "receipt key": ["notice", (t) => receiptKey(t.promise.receiptKey)],
   "open for bids": ["bidding", (t) => wrong(t.notice.state === "open", "The round takes no bids.")],
+  "terms seen": ["bidding", (t) => wrong([t.seenHash, t.bid?.terms_hash].every((hash) => !hash || hash === t.notice.terms_hash), "These are not the terms you looked at.")],
+  "same owner": ["bidding", (t) => wrong(!t.ownerId || !t.knownAs.length || t.knownAs.includes(t.ownerId),
+    "The market takes you for somebody else than when you bid before, and with a name it would choose your draw.")],
   "bid elsewhere": ["bidding", otherBid],
   "bid terms": ["offer", (t) => wrong(t.bid?.terms_hash === t.notice.terms_hash, "These are not the terms you bid on.")],
   "bid question": ["offer", (t) => wrong(t.bid && questionKey(JSON.parse(t.bid.question)) === questionKey(t.notice.question), "This is not the question you bid on.")],
@@ -91,6 +105,7 @@ export const CHECKS = {
   "report elsewhere": ["offer", (t) => wrong(!t.reportThere || t.report, "The market has a report of yours that this browser did not make: drawing again would spend again.")],
   "market forgets": ["offer", (t) => wrong(t.counted >= t.accepted, "The market signed for more reports of yours than it now counts.")],
   "offer unchanged": ["drawing", (t) => wrong(withoutClock(t.shown) === withoutClock(t.offer), "The offer is no longer the one you looked at.")],
+  "clock": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS >= t.shown.now_ms, "The market's clock has gone back since you looked.")],
   "in time": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS < t.offer.reports_close_at_ms, "Reports close before yours could surely arrive: nothing was drawn and nothing is lost.")],
   ...LOT_CHECKS,
   ...DEAL_CHECKS,

@@ -61,10 +61,15 @@ export class Device {
     return told;
   }
 
+  /** Refuse an answer about another round than the one that was asked about. */
+  async isAsked(notice, roundId) {
+    await refuse("answer", { notice, askedFor: roundId }, this.checks);
+  }
+
   /** Check the round, and store a bid for it before it is sent. `there`: the bid that the market has already; `ownerId`:
-   * who the market takes her for. */
-  async bid(notice, bidMicros, there = null, ownerId = "") {
-    const told = await this.#mayBid(notice, bidMicros, there);
+   * who the market takes her for; `seenHash`: of the terms that she looked at. */
+  async bid(notice, bidMicros, there = null, ownerId = "", seenHash = "") {
+    const told = await this.#mayBid(notice, bidMicros, there, ownerId, seenHash);
     if (there && told.bid) return told.bid;
     const made = this.#bidFields(notice, bidMicros, ownerId);
     const rows = await this.store.append((rows) => {
@@ -74,8 +79,10 @@ export class Device {
     return accountOf(rows).bid(this.market, notice.round_id);
   }
 
-  async #mayBid(notice, bidMicros, there) {
-    const told = { ...(await this.look(notice)), bidThere: there };
+  async #mayBid(notice, bidMicros, there, ownerId, seenHash = "") {
+    const account = await this.account();
+    const before = { knownAs: account.knownAs(this.market), secretsBefore: account.secretsBefore(this.market, notice.round_id) };
+    const told = { ...(await this.look(notice)), ...before, bidThere: there, ownerId, seenHash };
     await refuse("bidding", told, this.checks);
     if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
       throw new Refusal("Your price must lie within the round's range.");
@@ -90,7 +97,7 @@ export class Device {
 
   /** Check the round and store a bid that takes the place of this device's own, which the market has `there`. */
   async changeBid(notice, bidMicros, there, ownerId = "") {
-    await this.#mayBid(notice, bidMicros, there);
+    await this.#mayBid(notice, bidMicros, there, ownerId);
     await this.note("bid", this.#bidFields(notice, bidMicros, ownerId, there.placed_at_ms));
     return (await this.account()).unsignedBids(this.market, notice.round_id).at(-1);
   }
@@ -146,7 +153,7 @@ export class Device {
       epsilonNanos: nanos,
       leastPaymentMicros: leastPaymentMicros(bid.bid_micros, offer.q_numerator, codes),
       withinCap: nanos <= Math.min(spending.leftNanos, overall.leftNanos),
-      asks: asks(account, told),
+      asks: asks(account, this.market, told),
     };
   }
 
@@ -241,7 +248,7 @@ function chain(rows, added) {
   return all.slice(rows.length);
 }
 
-function asks(account, { notice: { question: { attribute, text } }, counted, made }) {
+function asks(account, market, { notice: { question: { attribute, text } }, promise, counted, made }) {
   const found = {};
   const before = account.alsoAskedAs(attribute, text);
   if (!account.knows(attribute)) {
@@ -252,6 +259,10 @@ function asks(account, { notice: { question: { attribute, text } }, counted, mad
   }
   if (counted > made) {
     found.elsewhere = `The market has ${counted} reports of yours and this browser made ${made}: another device reports for you, or this browser's account is an old copy, and what they spent is not counted here.`;
+  }
+  const keys = account.keys(market);
+  if (keys.length && !keys.includes(promise.receiptKey)) {
+    found["new key"] = "The market signs with another key than in the rounds that you reported in: what it signed then it could deny now, so agree only if it has told you why.";
   }
   return found;
 }

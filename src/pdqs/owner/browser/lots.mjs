@@ -9,6 +9,7 @@ import { bytesOf, hexOf, hmacSha256, joined, sha256Bytes, utf8 } from "./sha256.
 const LOTTERY_WORD = 0;
 const JITTER_WORD = 1;
 const CERTAIN = 2 ** 32;
+export const MARGIN_MS = 5_000; // a report that might come too late is not drawn; nor may the market's clock go back by more
 
 const whole = (value, bytes) => Uint8Array.from({ length: bytes }, (_, i) => Math.floor(value / 256 ** (bytes - 1 - i)) % 256);
 
@@ -84,11 +85,16 @@ function posted({ promise, offer, bid }) {
 export const LOT_CHECKS = {
   "commitments": ["notice", ({ promise }) => wrong(!goesByLot(promise) || (isHash(promise.seedHash) && isHash(promise.nonceHash)),
     `Who is asked${promise.byLot ? "" : " what"} goes by lot, and the terms are committed to no seed and nonce.`)],
+  "committed": ["bidding", ({ promise }) => wrong(isHash(promise.seedHash) && isHash(promise.nonceHash),
+    "The terms are committed to no seed and nonce: nothing would show that your bid was counted.")],
+  "fresh secrets": ["bidding", ({ promise, secretsBefore }) => wrong(!secretsBefore.includes(promise.seedHash) && !secretsBefore.includes(promise.nonceHash),
+    "The draws hang on a seed or a nonce of another round, which is known by now.")],
   "lots told": ["offer", (t) => wrong(!t.promise.seedHash || there(t), "The offer does not show where its draw came from.")],
   "root round": ["offer", ifThere((t, { root }) => wrong(root.round_id === t.notice.round_id && root.terms_hash === t.notice.terms_hash,
     "The root over the bids is that of another round."))],
-  "root time": ["offer", ifThere((t, { root }) => wrong(root.published_at_ms >= t.notice.bids_close_at_ms,
-    "The root over the bids was published before bids were closed."))],
+  "root time": ["offer", ifThere((t, { offer, root }) => (root.published_at_ms < t.notice.bids_close_at_ms
+    ? "The root over the bids was published before bids were closed."
+    : wrong(root.published_at_ms <= offer.now_ms + MARGIN_MS, "The root over the bids is to be published later, and the draws are told already.")))],
   "root signature": ["offer", ifThere(async (t, { root }) => wrong(await isSigned(t.promise.receiptKey, "BidsRoot", root),
     "The root over the bids is not signed by the market's key."))],
   "seed": ["offer", ifThere((t, { lots }) => wrong(commitmentTo("seed", lots.seed) === t.promise.seedHash,

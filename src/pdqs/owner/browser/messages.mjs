@@ -7,7 +7,7 @@ export const MOST_CODES = 10_000;
 
 const whole = (low, high) => (value) => Number.isSafeInteger(value) && value >= low && value <= high;
 const real = (good) => (value) => typeof value === "number" && Number.isFinite(value) && good(value);
-const text = (pattern, most = Infinity) => (value) => typeof value === "string" && value.length <= most && pattern.test(value);
+const text = (pattern, most = Infinity) => (value) => typeof value === "string" && (value.length <= most || [...value].length <= most) && pattern.test(value);
 const one = (...words) => (value) => words.includes(value);
 const maybe = (good) => (value) => value === null || good(value);
 const list = (good, most) => (value) => Array.isArray(value) && value.length <= most && value.every(good);

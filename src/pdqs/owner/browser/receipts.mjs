@@ -1,13 +1,28 @@
 // Receipts that the market cannot take back: the twin of pdqs/protocol/receipts.py.
 
 import { Refusal } from "./refusal.mjs";
-import { bytesOf } from "./sha256.mjs";
+import { bytesOf, hexOf } from "./sha256.mjs";
 
 /** What a receipt's signature is over. */
 export function signedText(kind, receipt) {
   const names = Object.keys(receipt).filter((name) => name !== "signature").sort();
   const sorted = Object.fromEntries(names.map((name) => [name, receipt[name]]));
   return `pdqs receipt 1\n${kind}\n${JSON.stringify(sorted)}`;
+}
+
+const WEAK_KEYS = new Set([
+  "00".repeat(32),
+  `01${"00".repeat(31)}`,
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+  ...["ec", "ed", "ee"].map((last) => `${last}${"ff".repeat(30)}7f`),
+]);
+
+/** Whether anyone can sign in this key's name (a point of order 1, 2, 4 or 8), so that its receipts bind nobody. */
+export function isWeak(publicKey) {
+  const plain = bytesOf(publicKey);
+  plain[31] &= 0x7f;
+  return WEAK_KEYS.has(hexOf(plain));
 }
 
 /** Whether the holder of this key signed this receipt; refuses where the browser cannot tell. */

@@ -63,6 +63,12 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
   };
 }
 
+/** What the lines of a round paid her, less what they took back; null where none says that it was settled. */
+function paidBy(lines) {
+  const counted = lines.filter(({ kind, amount_micros: amount }) => kind === "settlement" || amount < 0);
+  return lines.some(({ kind }) => kind === "settlement") ? counted.reduce((sum, { amount_micros: amount }) => sum + amount, 0) : null;
+}
+
 export class Visit {
   constructor(device, ask, clock = Date.now) {
     Object.assign(this, { device, ask, clock });
@@ -81,24 +87,29 @@ export class Visit {
     }
   }
 
-  notice(round) { return this.get("notice", `/notices/${round}`); }
+  async notice(round) {
+    const found = await this.get("notice", `/notices/${round}`);
+    await this.device.isAsked(found, round);
+    return found;
+  }
+
   offer(round) { return this.get("offer", `/rounds/${round}/offer`); }
   bidThere(round) { return this.ifAny("BidReceipt", `/rounds/${round}/bid`, "no-bid"); }
   reportThere(round) { return this.ifAny("ReportReceipt", `/rounds/${round}/report`, "no-report"); }
 
-  /** Bid, unless there is one; what stands comes back. */
-  async bid(round, bidMicros) {
+  /** Bid, unless there is one; what stands comes back. `seenHash`: of the terms that she looked at. */
+  async bid(round, bidMicros, seenHash = "") {
     const notice = await this.notice(round);
     const { user } = await this.get("me", "/me");
-    const kept = await this.device.bid(notice, bidMicros, await this.bidThere(round), user?.user_id);
+    const kept = await this.device.bid(notice, bidMicros, await this.bidThere(round), user?.user_id, seenHash);
     const receipt = this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid`, { method: "PUT", body: kept.body }));
     await this.device.takeBidReceipt(notice, receipt);
     return kept;
   }
 
   /** Name this price, in the place of the one that stands if there is one: what was asked for is what comes of it. */
-  async namePrice(round, bidMicros) {
-    const kept = await this.bid(round, bidMicros);
+  async namePrice(round, bidMicros, seenHash = "") {
+    const kept = await this.bid(round, bidMicros, seenHash);
     return kept.bid_micros === bidMicros ? kept : this.changeBid(round, bidMicros);
   }
 
@@ -168,13 +179,12 @@ export class Visit {
   }
 
   async paid(round) {
-    const seen = new Set();
+    const [seen, lines] = [new Set(), []];
     for (let after = ""; seen.size < MOST_PAGES && !seen.has(after);) {
       seen.add(after);
-      const page = await this.get("statement", `/statement${after ? `?after=${encodeURIComponent(after)}` : ""}`);
-      const found = page.items.find((item) => item.round_id === round && item.kind === "settlement");
-      if (found) return found.amount_micros;
-      if (page.next === null) return null;
+      const page = await this.get("statement", `/statement?limit=200${after ? `&after=${encodeURIComponent(after)}` : ""}`);
+      lines.push(...page.items.filter((item) => item.round_id === round));
+      if (page.next === null) return paidBy(lines);
       after = page.next;
     }
     throw new Refusal("The market's list has no end.");

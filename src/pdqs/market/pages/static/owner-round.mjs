@@ -38,14 +38,15 @@ async function once(form, act) {
 
 async function bidding(visit) {
   const form = document.getElementById("bid-form");
-  await visit.device.look(await visit.notice(round));
+  const notice = await visit.notice(round);
+  await visit.device.look(notice);
   const earlier = await visit.device.bidFor(round);
   priceForm(form, earlier?.bid_micros ?? null, (price) => `Bid ${price}`.trim());
   ready(form);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const micros = priceGiven();
-    if (micros !== null) once(form, async () => { await visit.namePrice(round, micros); location.reload(); });
+    if (micros !== null) once(form, async () => { await visit.namePrice(round, micros, notice.terms_hash); location.reload(); });
   });
 }
 

@@ -1,0 +1,42 @@
+"""What words look like to the person who reads them. The browser's twin: ``browser/account.mjs`` and ``checks.mjs``."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_LOOKALIKES = str.maketrans(
+    "01iıɑɡавгекмнопрстухьѕіјѵһԁԛԝαβγεζηικμνορτυχω",
+    "olllagabrekmhonpctyxbsljvhdqwabyezhlkmvoptyxw",
+)
+"""Letters that look like Latin ones, small or large, and digits that look like letters; the browser has the same."""
+
+
+def plain_words(text: str) -> str:
+    """A question's text without case, spaces, signs and marks, look-alike letters as one, to tell whether it was asked.
+
+    >>> plain_words("Do you  SMOKE ?") == plain_words("do you smoke")
+    True
+    >>> plain_words("Do y\N{CYRILLIC SMALL LETTER O}u smoke\u3164?") == plain_words("do you smoke")
+    True
+    """
+    folded = unicodedata.normalize("NFKD", text).lower()
+    return re.sub(r"[\W_\u115f\u1160]+", "", folded).translate(_LOOKALIKES)  # two letters of Hangul are invisible
+
+
+FINEST = 1e-11
+"""The least step of a grid, as a part of its largest number: twelve digits are shown, and values look different."""
+
+
+def seen(label: str) -> str:
+    """An answer as it looks: forms of a letter as one, what is invisible left out.
+
+    >>> seen("te\N{COMBINING ACUTE ACCENT}") == seen("t\N{LATIN SMALL LETTER E WITH ACUTE}\N{ZERO WIDTH SPACE} ")
+    True
+    """
+    shown = re.sub(_UNSEEN, "", unicodedata.normalize("NFKC", label))
+    return " ".join("".join(c for c in shown if unicodedata.category(c) != "Cf").split())
+
+
+_UNSEEN = "[\u115f\u1160\u2800]"
+"""Letters of Hangul and a pattern of Braille that show nothing, though they are no spaces."""

@@ -1,0 +1,137 @@
+"""Lies that no single answer gives away: between two looks, between two rounds, and about who and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pdqs.rounds.commitments import commitment_to
+
+from .edits import bid_on, on, put, signed, written
+from .lies_about_questions import asking
+from .market import (
+    ANN,
+    BEN,
+    CLOSES,
+    NONCE,
+    OTHER_KEY,
+    OTHER_ROUND,
+    SEED,
+    Json,
+    Lie,
+    Script,
+    canonical,
+    honest_document,
+    public,
+)
+
+NEUTRAL = "01" + "00" * 31
+"""The neutral element of the curve, as a key is written: one signature under it fits whatever is signed."""
+
+
+class Anyone:
+    """Signs without a secret, under the neutral element."""
+
+    def sign(self, _said: bytes) -> bytes:
+        return bytes.fromhex(NEUTRAL) + bytes(32)
+
+
+def anyone_signs(script: Script) -> None:
+    script.document["receipt_key"] = NEUTRAL
+    script.key = Anyone()  # type: ignore[assignment]  # it signs, and that is all that is asked of a key
+
+
+def earlier_bid(owner: str = ANN, **document: Any) -> Json:
+    """A bid that this device made before, in another round of this market."""
+    own = {"seed_hash": commitment_to("seed", bytes(32)), "nonce_hash": commitment_to("nonce", bytes(32))}
+    terms = canonical({**honest_document(), **own, "round": OTHER_ROUND, **document})
+    plain = {"round_id": OTHER_ROUND, "bid_micros": 5, "terms_hash": "0" * 64, "question": "{}", "terms": terms}
+    return {"kind": "bid", **plain, "body": "{}", "owner_id": owner}
+
+
+def earlier_report(text: str) -> Json:
+    """The report that it made there."""
+    plain = {"attribute": "drink", "text": text, "terms_hash": "0" * 64, "epsilon_nanos": 1, "payment_micros": 1}
+    return {"kind": "drawn", "round_id": OTHER_ROUND, **plain, "drawn_at_ms": 1, "body": '{"code":0}'}
+
+
+def between(check: str, *, goal: str = "bid", **more: Any) -> Lie:
+    return Lie(goal=goal, caught_by=frozenset({check}), **more)
+
+
+def ask_other_from_now_on(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+    """She looks at one question; whoever looks again finds another, hashed anew."""
+    if told == "GET notice" and script.bid is None:
+        script.document["terms"]["query"]["text"] = script.question["text"] = "Are you HIV positive?"
+    return status, body
+
+
+def another_round(script: Script) -> None:
+    script.round = script.document["round"] = OTHER_ROUND
+
+
+def answers(script: Script, **domain: Any) -> None:
+    for place in (script.document["terms"]["query"]["domain"], script.question["domain"]):
+        place.update(domain)
+
+
+def too_fine(script: Script) -> None:
+    asking("value")(script)
+    answers(script, start=1e12, step=1e-9)
+
+
+def uncommitted(script: Script) -> None:
+    """A rule that draws no lots, and so no promise of how anything is drawn or counted."""
+    script.document["terms"].update(rule="optimal", estimator="weighted")
+    script.document.pop("seed_hash")
+    script.document.pop("nonce_hash")
+
+
+def taken_back(kind: str) -> Lie:
+    def change(statement: Json) -> None:
+        statement["items"] += [
+            {**item, "kind": kind, "amount_micros": -item["amount_micros"]} for item in statement["items"]
+        ]
+
+    return between("payment", goal="paid", edit=on("GET statement", change))
+
+
+BETWEEN = {
+    "a key that anyone can sign with": written("receipt key", anyone_signs, goal="accepted"),
+    "the same key with another sign": written(
+        "receipt key", lambda s: s.document.update(receipt_key=NEUTRAL[:-2] + "80")
+    ),
+    "answers that look the same": written("answers apart", lambda s: answers(s, labels=["tea", "tea\u200b", "none"])),
+    "answers in two forms of one letter": written(
+        "answers apart", lambda s: answers(s, labels=["th\u00e9", "the\u0301", "none"])
+    ),
+    "a grid too fine to be read": written("answers apart", too_fine),
+    "terms that are committed to nothing": written("committed", uncommitted),
+    "the seed of another round": between("fresh secrets", seed=(earlier_bid(seed_hash=commitment_to("seed", SEED)),)),
+    "the nonce of another round": between(
+        "fresh secrets", seed=(earlier_bid(nonce_hash=commitment_to("nonce", NONCE)),)
+    ),
+    "another name for her than before": between("same owner", seed=(earlier_bid(owner=BEN),)),
+    "another key than in the rounds before": Lie(
+        goal="drawn",
+        seed=(earlier_bid(receipt_key=public(OTHER_KEY)), earlier_report("Do you like wine?")),
+        edit=on("GET me", put(reports_made=1)),
+        persuaded=("new key",),
+    ),
+    "another round than she asked about": between("asked round", prepare=another_round),
+    "other terms than those she looked at": between("terms seen", edit=ask_other_from_now_on),
+    "a clock that goes back once she agreed": between(
+        "clock",
+        goal="drawn",
+        edit=on("GET offer", lambda o: o.update(now_ms=o["now_ms"] - 6000), when=lambda s: s.offers_told > 1),
+    ),
+    "a root that is yet to be published": between(
+        "root time",
+        goal="drawn",
+        edit=on("GET notice", lambda n: signed(published_at_ms=CLOSES + 3_600_000)(n["bids_root"]), when=bid_on),
+    ),
+    "an offer from before bids were closed": between(
+        "root time", goal="drawn", edit=on("GET offer", put(now_ms=CLOSES - 3_600_000))
+    ),
+    "a payment that is taken back": taken_back("settlement"),
+    "a payment that is taken back under another name": taken_back("reversal"),
+}
