@@ -16,8 +16,10 @@ import httpx
 import pytest
 
 from market.town import Town
-from pdqs.market import round_steps
+from pdqs.cli.commands.serve import greet
+from pdqs.market import Settings, round_steps
 from pdqs.market.client import MarketClient
+from pdqs.market.http.app import create_app
 from pdqs.protocol.problems import UnauthorizedError
 
 PDQS = [sys.executable, "-c", "from pdqs.cli import main; main()"]
@@ -67,6 +69,22 @@ def test_serve_needs_no_configuration_prints_a_link_that_works_once_and_stops_in
     assert code not in log
     assert (tmp_path / "pdqs-market.db").is_file()
     assert not (tmp_path / "pdqs-market.db-wal").exists()  # folded into the file: the database was closed
+
+
+def test_the_operators_link_goes_to_a_terminal_or_comes_at_the_first_start_and_to_no_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(database_url=f"sqlite:///{tmp_path}/market.db")
+
+    def greeted(link: bool | None = None) -> bool:
+        app = create_app(settings, ticking=False)
+        greet(app, "http://market.test", link)
+        app.state.market.store.close()
+        return "http://market.test/enter#" in capsys.readouterr().out
+
+    assert [greeted(), greeted(), greeted(link=True), greeted(link=False)] == [True, False, True, False]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert greeted()
 
 
 def test_a_port_that_is_taken_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 from pdqs.protocol import transport
 
+from .edits import instead
 from .lies import LIES
 from .lies_about_questions import asking, bucketed
 from .market import BID, ROUND, Lie, hostile
@@ -31,7 +32,9 @@ TRUTHS = {
     "the truth about a side": Lie(goal="nothing", prepare=asking(), answer=True),
     "the truth about a bucket": Lie(goal="nothing", prepare=bucketed, answer=45),
 }
-ALL = {**TRUTHS, **LIES}
+LATE = "a report in time that it calls late"
+CLOSED = {"type": "reports-closed", "detail": "reports in this round are closed"}
+ALL = {**TRUTHS, **LIES, LATE: Lie(goal="accepted", edit=instead("PUT report", 409, CLOSED))}
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +150,13 @@ def test_the_browsers_device_refuses_it_and_without_its_check_is_taken_in(
     assert whole["refused"] is not None
     assert LIES[name].goal not in whole["kinds"]
     assert LIES[name].goal in weak["kinds"], weak["refused"]
+
+
+def test_a_report_that_the_market_does_not_take_is_drawn_sent_and_refused_and_nothing_more(
+    address: str, tmp_path: Path, in_javascript: dict[Any, dict[str, Any]]
+) -> None:
+    told = in_javascript[LATE, False]
+    browsers = told["refused"], without_question(told["kinds"])
+    for refused, kinds in (visited(address, LATE, tmp_path, weak=False), browsers):
+        assert "reports in this round are closed" in (refused or "")
+        assert kinds == ["bid", "bid-accepted", "lots", "admitted", "drawn", "sent", "refused"]

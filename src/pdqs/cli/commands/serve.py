@@ -63,7 +63,7 @@ def serve_on(settings: Settings, bound: socket.socket, *, link: bool | None, sev
     address = address_of(bound) + settings.prefix
     app = create_app(settings)
     print(f"The market is at {address} (API: {address}/docs)", flush=True)
-    _greet(app, (settings.origin + settings.prefix) if settings.public_url else address, link)
+    greet(app, (settings.origin + settings.prefix) if settings.public_url else address, link)
     if (kept := _kept_in(settings.database_url)) is not None:
         print(f"The market is kept in {kept}; --database names another place", flush=True)
     log_to_stderr()
@@ -74,7 +74,7 @@ def serve_on(settings: Settings, bound: socket.socket, *, link: bool | None, sev
         run_for_good(server_of(app), bound)
 
 
-def _greet(app: FastAPI, address: str, link: bool | None) -> None:
+def greet(app: FastAPI, address: str, link: bool | None) -> None:
     """Print the operator's link where it belongs; without a database there is nobody to make one for."""
     import sys
 
