@@ -100,6 +100,19 @@ def test_each_hears_of_what_concerns_her_and_asked_for(town: Town) -> None:
     assert written(town) == expected
 
 
+def test_a_consumer_whose_nonce_the_draw_waits_for_is_told_once_bids_are_closed(town: Town) -> None:
+    town.add_owners(3)
+    wants(town, town.consumer, ["closing"], email="c@example.org")
+    for key, nonce_hash in (("without-a-nonce", None), ("with-a-nonce", "ab" * 32)):
+        found = town.open_round(key, nonce_hash=nonce_hash)
+        town.bid_all(found)
+        town.clock.advance(found.plan.bid_seconds)
+        for _ in range(2):
+            round_steps.clear_round(town.market, town.consumer, found.round_id)
+        told = {("closing", "email", town.consumer.user_id)} if nonce_hash else set()
+        assert written(town) == told
+
+
 def test_whoever_has_her_turn_in_the_next_stage_hears_of_it(town: Town) -> None:
     played = start(town, "median", owners=40)
     for owner in town.owners:

@@ -25,7 +25,7 @@ KINDS = {
 
 FOR_ROLE = {
     "owner": ("opened", "offer", "stage", "closing", "paid", "cancelled"),
-    "consumer": ("paid", "cancelled"),
+    "consumer": ("closing", "paid", "cancelled"),
     "operator": ("stuck",),
 }
 """What is of any use to whom."""

@@ -20,6 +20,11 @@ def tell_opened(connection: Connection, round_id: str, now: int) -> None:
     tell(connection, "opened", round_id, _role("owner").where(eligible(round_id)), now)
 
 
+def tell_waiting(connection: Connection, round_id: str, now: int) -> None:
+    """Bids are fixed and the draw waits for the consumer's nonce: she hears that her round will not wait for ever."""
+    tell(connection, "closing", round_id, _consumer(round_id), now, part="nonce")
+
+
 def tell_offered(connection: Connection, round_id: str, now: int) -> None:
     """Offers are made: those hear of it who are asked for a report."""
     tell(connection, "offer", round_id, _asked(round_id), now)

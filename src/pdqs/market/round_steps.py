@@ -106,6 +106,8 @@ def close_bids(market: Market, actor: User, round_id: str) -> NamedBids | None:
         found = ahead.named(round_id, bids_found(connection, round_id))
         root = root_over(market, row, ahead.tree_over(found), len(found), now)
         _change(connection, round_id, bids_root=root.model_dump_json())
+        if row.nonce is None:
+            round_letters.tell_waiting(connection, round_id, now)
     return found
 
 
