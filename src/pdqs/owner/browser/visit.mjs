@@ -46,7 +46,8 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
     const signal = patience();
     const sent = { Accept: "application/json", ...headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
     const credentials = "Authorization" in headers ? "omit" : "same-origin";
-    let [answer, text] = [null, ""];
+    let answer;
+    let text;
     try {
       answer = await fetched(`${address}/v1${path}`, { method, body, headers: sent, redirect: "error", cache: "no-store", credentials, signal });
       text = await bounded(answer);
