@@ -68,6 +68,7 @@ def test_the_browser_draws_keeps_and_tells_its_part_by_itself(site: Site, browse
     visitor.page.get_by_text("Owners can report for another").wait_for(timeout=120_000)
     cleared = reads.round_by_id(site.market, consumer, draft.round_id)
     assert (cleared.state, cleared.nonce) == ("reporting", kept)
+    assert visitor.page.evaluate("Object.keys(localStorage)") == []  # it is the round's now
     assert violations(visitor.page) == []
     assert visitor.complaints == []
     visitor.shoot("market-own-nonce-told")

@@ -6,7 +6,7 @@ import { hexOf } from "../device/sha256.mjs";
 
 const part = document.getElementById("progress");
 const place = (round) => `pdqs-nonce ${round}`;
-let telling = false;
+let telling = ""; // the round whose part is on its way, or was told
 
 /** What this browser keeps for a round; nothing where it may keep nothing. */
 function kept(round) {
@@ -48,34 +48,39 @@ function show(card, nonce) {
   if (file && nonce) file.href = `data:text/plain,${nonce}%0A`;
 }
 
-/** Once bids are fixed: tell it, and say so; what stands against it leaves the form for her. */
-async function tell(form, nonce) {
+/** Once bids are fixed: tell it. What stands against it leaves the form for her. */
+async function tell(form, round, nonce) {
   if (telling) return;
-  telling = true;
-  const status = document.getElementById("nonce-told");
+  telling = round;
   form.elements.nonce.value = nonce;
   try {
     const body = new URLSearchParams(new FormData(form));
-    const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" });
-    if (answer.type === "opaqueredirect") {
-      status.textContent = "This browser told its part of the draw, and the draw was made.";
-      status.hidden = false;
-      part.dispatchEvent(new Event("look"));
-    }
+    await fetch(form.action, { method: "POST", body, redirect: "manual" });
+    part.dispatchEvent(new Event("look"));
   } catch {
-    telling = false; // out of reach: with the next look again
+    telling = ""; // out of reach: with the next look again
   }
+}
+
+/** Say that it was told, once the round no longer waits for it; from then on everyone can read it there. */
+function told(round) {
+  const status = document.getElementById("nonce-told");
+  status.textContent = "This browser told its part of the draw, and the draw was made.";
+  status.hidden = false;
+  localStorage.removeItem(place(round));
+  telling = "";
 }
 
 function tend() {
   const box = part.querySelector("[data-own-chance]");
   if (box) offer(box);
   const card = part.querySelector("[data-nonce]");
-  const nonce = card && kept(card.dataset.nonce);
+  if (telling && part.querySelector("[data-state=reporting], [data-state=settled]")) told(telling);
   if (!card) return;
+  const nonce = kept(card.dataset.nonce);
   show(card, nonce);
   const form = card.querySelector("form");
-  if (form && nonce && commitmentTo("nonce", nonce) === card.dataset.nonceHash) tell(form, nonce);
+  if (form && nonce && commitmentTo("nonce", nonce) === card.dataset.nonceHash) tell(form, card.dataset.nonce, nonce);
 }
 
 part.addEventListener("shown", tend);
