@@ -6,14 +6,19 @@ import hashlib
 import hmac
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from sqlalchemy import select
 
 from market.question_rounds import start
@@ -448,32 +453,57 @@ def test_a_webhook_that_cannot_be_is_refused_when_it_is_chosen(address: str) -> 
     check_webhook(Settings(), "https://example.org/x?y=z")
 
 
-def test_a_webhook_that_never_ends_its_answer_is_cut_off(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_certificate(folder: Path) -> ssl.SSLContext:
+    """What a server on loopback shows, signed by nobody else, in ``folder`` too: for whoever is to trust it."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(issuer_name=name, subject_name=name, public_key=key.public_key(), serial_number=1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "own.pem").write_bytes(key.private_bytes(*plain) + made.public_bytes(serialization.Encoding.PEM))
+    shown = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    shown.load_cert_chain(folder / "own.pem")
+    return shown
+
+
+def drip(listening: socket.socket, shown: ssl.SSLContext | None, cut: threading.Event) -> None:
+    """Say a letter every hundredth of a second, a thousand at the most; whether the line was cut before."""
+    first, _ = listening.accept()
+    with shown.wrap_socket(first, server_side=True) if shown else first as line:
+        for _ in range(1000):
+            try:
+                line.send(b"H")
+            except OSError:
+                cut.set()
+                return
+            cut.wait(0.01)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_webhook_that_never_ends_its_answer_is_cut_off(
+    town: Town, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scheme: str
+) -> None:
     town = near(town)
     monkeypatch.setattr(postman, "_WHOLE_SECONDS", 0.3)
-    listening = socket.create_server(("127.0.0.1", 0))
-    stop = threading.Event()
-
-    def drip() -> None:
-        line, _ = listening.accept()
-        with line:
-            while not stop.wait(0.05):
-                try:
-                    line.send(b"HTTP/1.1 200 OK\r\nX: y\r\n"[:1])
-                except OSError:
-                    return
-
-    dripping = threading.Thread(target=drip)
+    listening, cut = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    shown = own_certificate(tmp_path) if scheme == "https" else None
+    if shown:
+        trusting = ssl.create_default_context(cafile=tmp_path / "own.pem")
+        monkeypatch.setattr(ssl, "create_default_context", lambda: trusting)
+    dripping = threading.Thread(target=drip, args=(listening, shown, cut))
     dripping.start()
     (owner,) = town.add_owners(1)
-    wants(town, owner, ["opened"], webhook=f"http://127.0.0.1:{listening.getsockname()[1]}/")
+    wants(town, owner, ["opened"], webhook=f"{scheme}://localhost:{listening.getsockname()[1]}/")
     town.open_round()
-    try:
-        assert deliver_due(town.market) == 0
-    finally:
-        stop.set()
-        dripping.join()
-        listening.close()
+    assert deliver_due(town.market) == 0
+    dripping.join()
+    listening.close()
+    assert cut.is_set()
     assert states(town) == [("waiting", 1)]
 
 

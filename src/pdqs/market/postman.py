@@ -140,11 +140,13 @@ def _posted(settings: Settings, target: SplitResult, body: bytes, headers: dict[
     """The status of the answer; the line is cut when it takes too long altogether."""
     host, port = str(target.hostname), target.port or (443 if target.scheme == "https" else 80)
     line = socket.create_connection((_checked(settings, host, port), port), timeout=_SECONDS)
-    clock = threading.Timer(_WHOLE_SECONDS, _cut, [line])
+    clock = threading.Timer(_WHOLE_SECONDS, lambda: _cut(line))  # whichever it is by then: TLS takes the first one over
     clock.start()
     try:
         if target.scheme == "https":
-            line = ssl.create_default_context().wrap_socket(line, server_hostname=host)
+            trusted = ssl.create_default_context()
+            line = trusted.wrap_socket(line, server_hostname=host, do_handshake_on_connect=False)
+            line.do_handshake()
         asked = http.client.HTTPConnection(host, port, timeout=_SECONDS)
         asked.sock = line  # to the address that was checked, whatever its name leads to by now
         path = (target.path or "/") + (f"?{target.query}" if target.query else "")
