@@ -12,6 +12,7 @@ from pdqs.market import drafts, reads, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.market.pages import plan_form
+from pdqs.market.pages.consumer import could_answer
 from pdqs.market.settings import Settings
 from pdqs.model.money import Currency
 from pdqs.protocol.device_messages import DomainMessage
@@ -69,6 +70,18 @@ def test_a_draft_is_changed_until_it_is_opened_and_by_nobody_else(town: Town) ->
 @pytest.fixture
 def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
     return found_town(f"sqlite:///{tmp_path_factory.mktemp('work')}/market.db", money_micros=900_000_000)
+
+
+def test_offers_that_are_too_few_for_an_answer_promise_no_precision(town: Town) -> None:
+    """Two owners were promised to give "± 59 points of a share"."""
+    town.add_owners(3)
+    assert not could_answer(town.cleared_round(key="a-round-of-three"))
+    town.add_owners(24)
+    many = town.cleared_round(key="a-round-of-many")
+    assert could_answer(many)
+    assert not could_answer(many.model_copy(update={"offers": 4}))
+    assert not could_answer(many.model_copy(update={"forecast_half_width": None}))
+    town.market.store.close()
 
 
 def settled(town: Town, key: str, wanted: RoundPlan) -> str:

@@ -11,6 +11,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
+from pdqs.estimate.enough import why_no_answer
+from pdqs.estimate.level import z_of
 from pdqs.market import drafts, forecasting, groups, reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
@@ -212,8 +214,17 @@ def _round(market: Market, user: User, round_id: str) -> Filled:
     found: Round = reads.round_by_id(market, user, round_id)
     answer = reads.answer(market, user, round_id) if found.state == "settled" else None
     balance = reads.me(market, user).balance_micros
-    figures = {"balance_micros": balance, "nonce_due_ms": own_nonce.due_ms(found)}
+    figures = {"balance_micros": balance, "nonce_due_ms": own_nonce.due_ms(found), "could_answer": could_answer(found)}
     return {"round": found, "answer": answer, "scale": _scale(found, answer), **figures}
+
+
+def could_answer(found: Round) -> bool:
+    """Whether there is an answer if everyone who was asked reports: of the half-width h of n owners, the information is
+    1 / ((2h/z)^2 + 1/n)."""
+    if found.forecast_half_width is None:
+        return False
+    information = 1.0 / ((2.0 * found.forecast_half_width / z_of(0.95)) ** 2 + 1.0 / max(found.bids, 1))
+    return not why_no_answer(found.offers, information)
 
 
 def _scale(found: Round, answer: AnswerMessage | None) -> tuple[float, float]:
