@@ -1,7 +1,8 @@
-// The browser's line to a market that says a byte a minute, or never stops. Minutes are counted, not waited for.
+// The browser's line to a market that says a byte a minute, never stops, or leads elsewhere. Minutes are counted, not waited for.
 // node slow_twin.mjs MODULES_DIRECTORY < JSON of {answer, most, cases: [{dripping, rings}]}
 
 import { readFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -56,7 +57,22 @@ async function endless() {
   return { said, megabytes };
 }
 
+/** A market that sends her on to another place. */
+async function elsewhere() {
+  const asked = [];
+  const server = createHttpServer((request, answer) => {
+    asked.push(request.url);
+    if (request.url === "/elsewhere") answer.end("{}");
+    else answer.writeHead(307, { location: "/elsewhere" }).end();
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const ask = asker(`http://127.0.0.1:${server.address().port}`, {}, fetch, () => new AbortController().signal);
+  const refused = await ask("/me").then(() => false, () => true);
+  server.close();
+  return { refused, asked };
+}
+
 const found = [];
 for (const each of cases) found.push(await visited(each));
-process.stdout.write(JSON.stringify({ found, endless: await endless() }));
+process.stdout.write(JSON.stringify({ found, endless: await endless(), elsewhere: await elsewhere() }));
 process.exit(0);

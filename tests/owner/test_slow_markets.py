@@ -1,4 +1,4 @@
-"""A market that says a byte a minute holds neither device for ever. Minutes are counted, not waited for."""
+"""A market that says a byte a minute, never stops or leads elsewhere gets nowhere. Minutes are counted, not waited."""
 
 from __future__ import annotations
 
@@ -110,22 +110,29 @@ def _minutes(bell: Bell) -> Iterator[bytes]:
 CASES = [{"dripping": part, "rings": True} for part in ("head", "body")]
 
 
-def test_the_browsers_device_is_not_held_either_nor_filled_up() -> None:
+def test_the_browsers_device_is_not_held_either_nor_filled_up_nor_led_away() -> None:
     told = twin(script="slow_twin.mjs", answer=ANSWER.decode(), most=200, cases=CASES)
     for found in told["found"]:
         assert found["said"] == "Refusal: The market's answer does not come to an end."
         assert (found["asked"], found["passed"] < len(ANSWER)) == (600_000, True)
     assert told["endless"]["said"] == "The market's answer is too long to be one."
     assert told["endless"]["megabytes"] < 70
+    assert told["elsewhere"] == {"refused": True, "asked": ["/v1/me"]}
 
 
-def test_a_browsers_device_without_its_limits_is_held_and_filled_up(tmp_path: Path) -> None:
+def test_a_browsers_device_without_its_limits_is_held_and_filled_up_and_led_away(tmp_path: Path) -> None:
     timeless, boundless = tmp_path / "time", tmp_path / "size"
     timeless.mkdir()
     boundless.mkdir()
     mutant(timeless, "visit.mjs", "credentials, signal });", "credentials });")
     mutant(boundless, "visit.mjs", "size > MOST_BYTES", "size < 0")
+    visit = boundless / "visit.mjs"
+    visit.write_text(
+        visit.read_text(encoding="utf-8").replace('redirect: "error"', 'redirect: "follow"'), encoding="utf-8"
+    )
     asking = {"answer": ANSWER.decode(), "most": 100, "cases": CASES}
     held = twin(timeless, script="slow_twin.mjs", **asking)["found"]
     assert [(found["said"], found["passed"] >= len(ANSWER) - 1) for found in held] == [(None, True)] * 2
-    assert twin(boundless, script="slow_twin.mjs", **asking)["endless"] == {"said": None, "megabytes": 101}
+    careless = twin(boundless, script="slow_twin.mjs", **asking)
+    assert careless["endless"] == {"said": None, "megabytes": 101}
+    assert careless["elsewhere"] == {"refused": False, "asked": ["/v1/me", "/elsewhere"]}

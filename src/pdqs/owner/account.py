@@ -201,10 +201,9 @@ class Account:
         """Who a market took her for when she bid."""
         return frozenset(str(e["owner_id"]) for e in self._all("bid") if e["market"] == market and e.get("owner_id"))
 
-    def secrets_before(self, market: str, round_id: str) -> frozenset[str]:
-        """What the draws of the other rounds that she bid in, anywhere, were committed to."""
-        others = [e for e in self._all("bid") if (e["market"], e["round_id"]) != (market, round_id)]
-        said = [json.loads(e["terms"]) for e in others]
+    def secrets_before(self, round_id: str) -> frozenset[str]:
+        """What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to."""
+        said = [json.loads(e["terms"]) for e in self._all("bid") if e["round_id"] != round_id]
         return frozenset(str(each[name]) for each in said for name in ("seed_hash", "nonce_hash") if each.get(name))
 
     def keys(self, market: str) -> frozenset[str]:

@@ -143,7 +143,7 @@ class Device:
             owner_id=owner_id,
             seen_hash=seen_hash,
             known_as=account.known_as(self.market),
-            secrets_before=account.secrets_before(self.market, notice.round_id),
+            secrets_before=account.secrets_before(notice.round_id),
         )
         refuse("bidding", told, self.checks)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:

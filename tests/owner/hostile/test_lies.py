@@ -160,3 +160,14 @@ def test_a_report_that_the_market_does_not_take_is_drawn_sent_and_refused_and_no
     for refused, kinds in (visited(address, LATE, tmp_path, weak=False), browsers):
         assert "reports in this round are closed" in (refused or "")
         assert kinds == ["bid", "bid-accepted", "lots", "admitted", "drawn", "sent", "refused"]
+
+
+def test_two_people_who_share_a_device_bid_in_one_round(address: str, tmp_path: Path) -> None:
+    """Its seed and nonce are then not those of another round."""
+    ledger = Ledger(tmp_path / "device.sqlite")
+    for run in ("ann", "bea"):
+        market = f"{address}/the truth/{run}"
+        with OwnerClient(market, sleep=lambda _: None) as client:
+            Visit(device=Device(market=market, ledger=ledger), client=client, clock=lambda: 7).bid(ROUND, BID)
+    assert [entry["kind"] for entry in ledger.account().entries] == ["bid", "bid-accepted"] * 2
+    ledger.close()

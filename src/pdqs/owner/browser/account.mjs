@@ -135,9 +135,9 @@ export class Account {
     return this.all("bid").filter((entry) => entry.market === market && entry.owner_id).map((entry) => entry.owner_id);
   }
 
-  /** What the draws of the other rounds that she bid in, anywhere, were committed to. */
-  secretsBefore(market, roundId) {
-    const others = this.all("bid").filter((entry) => entry.market !== market || entry.round_id !== roundId);
+  /** What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to. */
+  secretsBefore(roundId) {
+    const others = this.all("bid").filter((entry) => entry.round_id !== roundId);
     return others.map((entry) => JSON.parse(entry.terms)).flatMap(({ seed_hash, nonce_hash }) => [seed_hash, nonce_hash]).filter(Boolean);
   }
 

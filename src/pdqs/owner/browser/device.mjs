@@ -81,7 +81,7 @@ export class Device {
 
   async #mayBid(notice, bidMicros, there, ownerId, seenHash = "") {
     const account = await this.account();
-    const before = { knownAs: account.knownAs(this.market), secretsBefore: account.secretsBefore(this.market, notice.round_id) };
+    const before = { knownAs: account.knownAs(this.market), secretsBefore: account.secretsBefore(notice.round_id) };
     const told = { ...(await this.look(notice)), ...before, bidThere: there, ownerId, seenHash };
     await refuse("bidding", told, this.checks);
     if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
