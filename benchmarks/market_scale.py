@@ -280,6 +280,7 @@ def main() -> None:
     parser.add_argument("--bid-seconds", type=int, default=0)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    load = os.getloadavg()[0]  # what else the machine was busy with: on two idle cores it is near nothing
     with databases(options.database) as made:
         url = made("market")
         if options.what == "crowd":
@@ -288,7 +289,8 @@ def main() -> None:
             found = several_workers(url, options.owners, options.turns)
         else:
             found = simulated(url, options.owners, options.bid_seconds)
-    written = json.dumps({"database": options.database, "what": options.what, **found}, indent=2) + "\n"
+    said = {"database": options.database, "what": options.what, "load_before": round(load, 1)}
+    written = json.dumps({**said, **found}, indent=2) + "\n"
     if options.out:
         options.out.write_text(written)
     print(written, end="")

@@ -17,6 +17,7 @@ from pdqs.market.ledger import account_of
 from pdqs.market.store import migrate
 from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import metadata, users
+from pdqs.market.store.sql import insert_many
 from pdqs.model.arrays import Words
 from pdqs.privacy.draws import LOTTERY_WORD, committed_words
 from pdqs.protocol.device_messages import Bid, Report
@@ -69,7 +70,7 @@ class Town:
             for i in range(start + 1, start + count + 1)
         ]
         with self.market.store.write() as connection:
-            connection.execute(users.insert(), [owner.model_dump() for owner in new])
+            insert_many(connection, users, [owner.model_dump() for owner in new])
         self.owners += new
         return new
 
