@@ -73,7 +73,7 @@ def list_rounds(market: Market = "", device: File = None) -> None:
         notices = visit.client.notices()
         for notice in notices:
             if notice.state == "settled" and visit.stored(notice.round_id) is not None:
-                visit.settle_up(visit.client.notice(notice.round_id))
+                visit.settle_up(visit.notice(notice.round_id))
         account = ledger.account()
         rows = [
             (notice.round_id, notice.state, notice.text or "(no text)", _standing(account, visit, notice))
