@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from market.town import Town, found_town, new_database
-from pdqs.market import access, ledger, ledger_bulk, reads, round_steps
+from pdqs.market import access, ledger, ledger_bulk, looking_up, reads, round_steps
 from pdqs.market.client import MarketClient
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
@@ -100,6 +100,13 @@ def test_a_balance_beyond_what_every_program_can_count_is_refused_and_nobody_is_
     assert reads.statement(town.market, town.consumer).balance_micros == 10**15 - 5
     assert round_steps.deposit(town.market, town.operator, most, "the-first-trillion") == kept
     assert town.balanced()
+
+
+def test_a_search_for_what_is_in_no_name_finds_nobody_and_is_no_fault(either_town: Town) -> None:
+    either_town.add_owners(1)
+    for text in ("\x00", "o\x00wner", "%", "_x", "\\", "'", "\ud7ff", "\U0010ffff"):
+        assert looking_up.people_like(either_town.market, either_town.operator, text).items == []
+        assert looking_up.payables_like(either_town.market, either_town.operator, text).items == []
 
 
 def moved_at_once(town: Town, *, threads: int, times: int) -> list[Exception]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, false, func, or_, select
 
 from pdqs.market import access
 from pdqs.market.context import Market
@@ -91,5 +91,7 @@ def _named(text: str) -> ColumnElement[bool]:
     wanted = text.strip()[:MOST_LETTERS]
     if not wanted:
         return and_(True)
+    if "\x00" in wanted:  # no name has it, and PostgreSQL would not even look
+        return false()
     within = func.lower(users.c.name).contains(wanted.lower(), autoescape=True)
     return or_(within, users.c.user_id.startswith(wanted, autoescape=True))
