@@ -161,7 +161,8 @@ def test_offers_of_other_terms_are_refused(pdqs_command: Pdqs, market: Path) -> 
 
 
 def test_what_is_paid_by_the_coin_cannot_be_settled_from_reports(pdqs_command: Pdqs, market: Path) -> None:
-    pdqs_command("clear", market, "--budget", 12, "--contract", "on-selection", "--out", "offers.csv")
+    cleared = pdqs_command("clear", market, "--budget", 12, "--contract", "on-selection", "--out", "offers.csv")
+    assert "note: no lottery goes with this clearing or contract: started from --preset sound" in cleared.err
     Path("reports.csv").write_text("owner,report\no1,1\n", encoding="utf-8")
     words = ("answer", "offers.csv", "reports.csv", "--contract", "on-selection")
     assert pdqs_command(*words).code == 0

@@ -20,7 +20,7 @@ UNHEARD = 128 + 13
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Why standard output may not take what is written to it, its reader being there still."""
 
-_NOTED = ("pdqs.tables", "pdqs.present")
+_NOTED = ("pdqs.tables", "pdqs.present", "pdqs.cli.options")
 """The loggers whose notes a person wants to read."""
 
 
@@ -48,7 +48,7 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def notes_on_stderr() -> Iterator[None]:
-    """What is logged inside of how files were read and drawn is said to people, if all went well."""
+    """What is logged inside of how options were taken and files read and drawn is said to people, if all went well."""
     notes, loggers = _Notes(), [logging.getLogger(name) for name in _NOTED]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

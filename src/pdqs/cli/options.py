@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from inspect import isclass
@@ -31,6 +32,8 @@ from pdqs.rounds import presets
 from pdqs.rounds.terms import Terms
 from pdqs.tables.files import read_table
 from pdqs.tables.round_files import LOTTERY_COLUMNS, OFFER_COLUMNS
+
+_log = logging.getLogger(__name__)
 
 PRESETS: Mapping[str, Callable[..., Terms]] = {
     "honest": presets.honest,
@@ -138,6 +141,11 @@ class TermsOptions:
         """Where to start from without a preset: from a lottery, unless what was said rules one out."""
         drawn = self.rule in (None, RuleName.LOTTERY, RuleName.FLAT)
         kept = self.clearing in (None, ClearingName.LADDER) and self.contract in (None, ContractName.ON_REPORT)
+        if self.rule is None and not kept:
+            _log.info(
+                "no lottery goes with this clearing or contract: started from --preset sound, rule optimal, whose"
+                " interval is right only if prices say nothing about answers"
+            )
         return "honest" if drawn and kept else "sound"
 
 
