@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -213,6 +214,13 @@ def test_more_callers_than_connections_wait_for_their_turn(postgres: str, town: 
             held = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = 'crowd'").fetchone()
         assert held is not None
         assert held[0] <= 16
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_whoever_calls_before_the_market_is_served_waits_and_is_not_turned_away(shared: bool) -> None:
+    """A link that was printed can be followed at once. One of several sockets listens only when it is served."""
+    with listening_socket("127.0.0.1", 0, shared=shared) as bound, socket.socket() as caller:
+        assert caller.connect_ex(bound.getsockname()) == (errno.ECONNREFUSED if shared else 0)
 
 
 def _plain_socket(host: str, port: int) -> socket.socket:

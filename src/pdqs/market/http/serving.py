@@ -22,7 +22,8 @@ _BACKLOG = 128  # so many are let in at a time, which is also how far beyond the
 def listening_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """A bound socket, so that the address is known (and refused, if taken) before anything starts; port 0 is any.
 
-    ``shared`` ones of the same user may stand side by side: the system deals connections out to those that listen.
+    It listens: whoever calls before it is served waits a moment, and is not turned away. ``shared`` ones of the same
+    user may stand side by side, and listen when they are served: the system deals connections out to those that do.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # By the protocol asyncio knows TCP and sends at once; else a body waits 40 ms for word that its head arrived.
@@ -32,6 +33,8 @@ def listening_socket(host: str, port: int, *, shared: bool = False) -> socket.so
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         bound.bind((host, port))
+        if not shared:
+            bound.listen(_BACKLOG)
     except OSError as fault:
         bound.close()
         raise FileError(f"cannot listen on {host} port {port}: {fault.strerror or fault}") from None
