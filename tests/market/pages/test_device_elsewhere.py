@@ -37,6 +37,7 @@ def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer,
         page.get_by_text("Your bid of 0.40 stands").wait_for()
         page.get_by_role("button", name="Withdraw it").click()
         page.get_by_text("You have no bid in this round").wait_for()
+        page.wait_for_load_state("networkidle")  # the form is drawn anew once the market has said so
         page.get_by_label("Your price per unit of epsilon").fill("0.3")
         page.get_by_role("button", name="Bid").click()
         page.get_by_text("Your bid of 0.30 stands").wait_for()
