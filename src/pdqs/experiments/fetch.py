@@ -75,6 +75,6 @@ def _member(archive: bytes, wanted: str, address: str) -> bytes:
                     content = opened.read(member)
                     if hashlib.sha256(content).hexdigest() == wanted:
                         return content
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as fault:
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as fault:  # packed in an unknown way; locked
         raise FileError(f"{address} is not a readable zip archive: {fault}") from None
     raise FileError(f"{address} has changed: no file in it has sha256 {wanted}")

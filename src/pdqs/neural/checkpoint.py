@@ -186,6 +186,7 @@ def read_arrays(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
         about = json.loads(str(arrays.pop("about")))
     except OSError as fault:
         raise FileError(f"{path}: cannot be read: {fault.strerror or fault}") from None
+    # RuntimeError is for a member that is locked, NotImplementedError for one packed in an unknown way.
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RuntimeError, NotImplementedError, MemoryError):
         raise FileError(f"{path}: not a checkpoint of pdqs, or a damaged one") from None
     if not isinstance(about, dict) or about.get("sha256") != _digest(arrays, about):
