@@ -337,11 +337,15 @@ def _bent(held: Any, rng: random.Random) -> Any:
             return {key: value for key, value in held.items() if key != name}
         if deed < 0.2:
             return {**held, rng.choice(("extra", "size", "__proto__", "user_id", name + " ")): rng.choice(NASTY)}
-        return {**held, name: _bent(held[name], rng) if isinstance(held[name], dict | list) else _near(held[name], rng)}
+        return {**held, name: _bent_within(held[name], rng)}
     if isinstance(held, list) and held and rng.random() < 0.7:
         place = rng.randrange(len(held))
-        return [*held[:place], _near(held[place], rng), *held[place + 1 :]]
+        return [*held[:place], _bent_within(held[place], rng), *held[place + 1 :]]
     return rng.choice(NASTY)
+
+
+def _bent_within(value: Any, rng: random.Random) -> Any:
+    return _bent(value, rng) if isinstance(value, dict | list) else _near(value, rng)
 
 
 def _near(value: Any, rng: random.Random) -> Any:

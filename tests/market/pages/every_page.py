@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from fastapi.routing import APIRoute
 
@@ -39,8 +39,7 @@ NOT_PAGES = re.compile(r"/(events|forecast|preview|progress|stage|options|passke
 
 def every_route() -> set[str]:
     """The path of every page that can be asked for."""
-    parts: list[Any] = [getattr(part, "original_router", part) for part in pages.router.routes]
-    shown = [route for part in parts for route in part.routes if isinstance(route, APIRoute)]
+    shown = [route for part in pages.PARTS for route in part.router.routes if isinstance(route, APIRoute)]
     return {one.path for one in shown if "GET" in (one.methods or ()) and not NOT_PAGES.search(one.path)}
 
 

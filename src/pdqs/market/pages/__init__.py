@@ -7,8 +7,6 @@ One file per party (``consumer``, ``owner``, ``operator``), ``money_moves`` for 
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from pdqs.market.pages import (
     account,
     api_page,
@@ -24,7 +22,6 @@ from pdqs.market.pages import (
     owner,
 )
 
-router = APIRouter(include_in_schema=False)
 PARTS = (
     entrance,
     account,
@@ -39,7 +36,6 @@ PARTS = (
     money_moves,
     api_page,
 )
-for part in PARTS:
-    router.include_router(part.router)
+"""Every module with pages; each has a router."""
 
-__all__ = ["router"]
+__all__ = ["PARTS"]

@@ -22,7 +22,7 @@ from pdqs.protocol.own_data import Erasure
 from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError, ProblemType, UnprocessableError
 from pdqs.protocol.sign_ins import NewToken
 
-router = APIRouter(prefix="/account", route_class=PageRoute)
+router = APIRouter(prefix="/account", route_class=PageRoute, include_in_schema=False)
 
 WORDS = {
     "code": "A one-time code was made",

@@ -12,7 +12,7 @@ from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import session_or_none
 
-router = APIRouter(route_class=PageRoute)
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 Described = Mapping[str, object]
 """A part of the description: JSON with names."""

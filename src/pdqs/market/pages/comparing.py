@@ -17,7 +17,7 @@ from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.market_messages import AnswerMessage, RoundPlan, User
 from pdqs.protocol.summaries import RoundSummary
 
-router = APIRouter(prefix="/consumer", route_class=PageRoute)
+router = APIRouter(prefix="/consumer", route_class=PageRoute, include_in_schema=False)
 
 _LOOKED_AT, _SHOWN = 200, 24
 

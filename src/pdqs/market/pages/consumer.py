@@ -32,7 +32,7 @@ from pdqs.protocol.market_messages import AnswerMessage, Round, RoundPlan, User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 from pdqs.tables.spreadsheet import harmless
 
-router = APIRouter(prefix="/consumer", route_class=PageRoute)
+router = APIRouter(prefix="/consumer", route_class=PageRoute, include_in_schema=False)
 
 STEPS = {
     "cancel": round_steps.cancel_round,

@@ -31,7 +31,7 @@ from pdqs.market.pages.whereabouts import device_words, place_here
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError, ProblemType
 
-router = APIRouter(route_class=PageRoute)
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _WORD = re.compile(r"[A-Za-z0-9_-]{43}")
 _DEVICE = Path(str(files("pdqs.owner"))) / "browser"

@@ -11,7 +11,7 @@ from pdqs.market.http.changes import Changes
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.session import ConsumerSession, OwnerSession, RoundId, market_of
 
-router = APIRouter(route_class=PageRoute)
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/consumer/rounds/{round_id}/events")

@@ -13,7 +13,7 @@ from pdqs.market.people import user_by_id
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import MarketError
 
-router = APIRouter(prefix="/operator", route_class=PageRoute)
+router = APIRouter(prefix="/operator", route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/groups")

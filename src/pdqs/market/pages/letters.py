@@ -18,7 +18,7 @@ from pdqs.protocol.letters import LetterChoices
 from pdqs.protocol.market_messages import Cursor
 from pdqs.protocol.problems import MarketError
 
-router = APIRouter(route_class=PageRoute)
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/account/letters")

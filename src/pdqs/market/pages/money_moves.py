@@ -22,7 +22,7 @@ from pdqs.model.money import Currency
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transaction, Transfer, User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 
-router = APIRouter(prefix="/operator/ledger", route_class=PageRoute)
+router = APIRouter(prefix="/operator/ledger", route_class=PageRoute, include_in_schema=False)
 
 _LISTED = 500
 """Consumers in the list to choose from; with more, the id is typed."""

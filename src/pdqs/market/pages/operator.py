@@ -23,7 +23,7 @@ from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, Use
 from pdqs.protocol.market_messages import Invitation, NewUser, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
-router = APIRouter(prefix="/operator", route_class=PageRoute)
+router = APIRouter(prefix="/operator", route_class=PageRoute, include_in_schema=False)
 
 Text = Annotated[str, Query(max_length=MOST_LETTERS)]
 

@@ -22,7 +22,7 @@ from pdqs.protocol.market_messages import Role, User
 from pdqs.protocol.operator_messages import NewUsers
 from pdqs.protocol.problems import ForbiddenError, MarketError, ProblemType, UnprocessableError
 
-router = APIRouter(prefix="/operator", route_class=PageRoute)
+router = APIRouter(prefix="/operator", route_class=PageRoute, include_in_schema=False)
 
 BatchId = Annotated[Identifier, Path()]
 Text = Annotated[str, Query(max_length=looking_up.MOST_LETTERS)]

@@ -22,7 +22,7 @@ from pdqs.protocol.market_messages import User
 from pdqs.protocol.summaries import NoticeSummary
 from pdqs.rounds.terms import Terms
 
-router = APIRouter(prefix="/owner", route_class=PageRoute)
+router = APIRouter(prefix="/owner", route_class=PageRoute, include_in_schema=False)
 
 
 @final
