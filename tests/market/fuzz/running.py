@@ -49,7 +49,7 @@ from pdqs.market.http.app import create_app
 BATCH = 10_000
 MOST_SHOWN = 20
 SHARES = {"sqlite": 9, "postgresql": 1}
-"""Of ten requests nine are made on SQLite: what the market says is the same code, and takes less than half the time there."""
+"""Of ten requests nine are made on SQLite: the market says the same there, in less than half the time."""
 _MEMORY = Path("/dev/shm")
 """Where there are files in memory: what is fuzzed here is what the market says, not what survives a fall of power."""
 
