@@ -176,6 +176,8 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("PUT", "/v1/rounds/{settled}/bid", BID, (403, 403, 409, 409, 403)),
     ("DELETE", "/v1/rounds/{settled}/bid", None, (403, 403, 409, 404, 403)),
     ("GET", "/v1/rounds/{settled}/bid", None, (403, 403, 200, 404, 403)),
+    ("GET", "/v1/rounds/{settled}/mine", None, (403, 403, 200, 200, 403)),
+    ("GET", "/v1/rounds/{draft}/mine", None, (403, 403, 404, 404, 403)),
     ("GET", "/v1/rounds/{settled}/offer", None, (403, 403, 200, 404, 403)),
     ("PUT", "/v1/rounds/{settled}/report", REPORT, (403, 403, 409, 409, 403)),
     ("GET", "/v1/rounds/{settled}/report", None, (403, 403, 200, 404, 403)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, Select, delete, func, not_, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select, delete, func, not_, or_, select
 
 from pdqs.estimate.enough import LEAST_REPORTS
 from pdqs.market import access
@@ -156,7 +156,7 @@ def _members(names: Sequence[str]) -> Select[tuple[str]]:
     return select(group_members.c.user_id).where(group_members.c.name.in_(names))
 
 
-def is_for(user_id: str) -> ColumnElement[bool]:
+def is_for(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """Of rounds: those that an owner may see, for everyone, for a group of hers, or with a bid of hers."""
     this = round_groups.c.round_id == rounds.c.round_id
     hers = select(group_members.c.name).where(group_members.c.user_id == user_id)

@@ -2,67 +2,117 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
-from sqlalchemy import Select, Table, and_, select
+from sqlalchemy import Connection, Select, Table, and_, bindparam, select
 
 from pdqs.market import access
-from pdqs.market.bidding import bid_receipt, report_receipt
+from pdqs.market.bidding import bid_receipt, promise_of, report_receipt
 from pdqs.market.context import Market
+from pdqs.market.groups import is_for
 from pdqs.market.lots import lots_for
-from pdqs.market.store.schema import bids, offers, questions, reports, rounds, stages
+from pdqs.market.store.schema import bids, offers, questions, reports, rounds, stages, users
 from pdqs.market.store.sql import Found
-from pdqs.market.views import offer_message
-from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt
+from pdqs.market.views import notice_message, offer_message, opened_stages
+from pdqs.protocol.device_messages import BidReceipt, MyRound, Offer, ReportReceipt
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import NotFoundError, ProblemType
 
-
-def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
-    """The owner's own bid."""
-    row = _own(market, actor, round_id, select(bids), bids, "bid")
-    return bid_receipt(market, round_id, row.bid_micros, row.placed_at_ms)
+_ROUND, _OWNER = bindparam("round", type_=rounds.c.round_id.type), bindparam("owner", type_=users.c.user_id.type)
 
 
-def offer(market: Market, actor: User, round_id: str, *, with_lots: bool = True) -> Offer:
-    """The owner's own offer; ``with_lots`` shows where its draw came from."""
+def _mine(listed: Select[Any], table: Table) -> Select[Any]:
+    return listed.where(table.c.round_id == _ROUND, table.c.owner_id == _OWNER)
+
+
+def _every_offer() -> Select[Any]:
+    """Offers with what of their rounds, stages and questions is told with them."""
     names = ("terms_hash", "plan", "reports_close_at_ms", "seed", "nonce", "bids_root", "stages")
     hers = (stages.c.round_id == offers.c.round_id) & (stages.c.number == offers.c.stage)
     asked = (questions.c.round_id == offers.c.round_id) & (questions.c.owner_id == offers.c.owner_id)
-    listed = (
+    return (
         select(offers, *(rounds.c[name] for name in names), stages.c.closes_at_ms, questions.c.side)
         .join(rounds, rounds.c.round_id == offers.c.round_id)
         .outerjoin(stages, hers)
         .outerjoin(questions, asked)
     )
-    row = _own(market, actor, round_id, listed, offers, "offer")
-    return offer_message(row, lots_for(market, row, actor.user_id) if with_lots else None, market.clock())
+
+
+def _every_report() -> Select[Any]:
+    theirs = and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id)
+    return select(reports, offers.c.payment_micros).join(offers, theirs)
+
+
+# Made once: to write a statement takes longer than the database takes to answer it.
+_BID, _OFFER, _REPORT = _mine(select(bids), bids), _mine(_every_offer(), offers), _mine(_every_report(), reports)
+_SHOWN = (
+    select(rounds, users.c.reports_made)
+    .join(users, users.c.user_id == _OWNER)
+    .where(rounds.c.round_id == _ROUND, rounds.c.terms_hash.is_not(None), is_for(_OWNER))
+)
+
+
+def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
+    """The owner's own bid."""
+    return _bid_message(market, _own(market, actor, round_id, _BID, ProblemType.NO_BID, "bid"))
+
+
+def offer(market: Market, actor: User, round_id: str, *, with_lots: bool = True) -> Offer:
+    """The owner's own offer; ``with_lots`` shows where its draw came from."""
+    row = _own(market, actor, round_id, _OFFER, ProblemType.NO_OFFER, "offer")
+    return _offer_message(market, row, with_lots=with_lots)
 
 
 def report(market: Market, actor: User, round_id: str) -> ReportReceipt:
     """The owner's own report."""
-    theirs = and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id)
-    listed = select(reports, offers.c.payment_micros).join(offers, theirs)
-    row = _own(market, actor, round_id, listed, reports, "report")
+    return _report_message(market, _own(market, actor, round_id, _REPORT, ProblemType.NO_REPORT, "report"))
+
+
+def my_round(market: Market, actor: User, round_id: str) -> MyRound:
+    """The round as owners see it, and all that is this owner's in it: one look for a device instead of five."""
+    access.require(actor, "owner")
+    by_sides = promise_of(market, round_id).by_sides
+    whose = {"round": round_id, "owner": actor.user_id}
+    with market.store.read() as connection:
+        row = connection.execute(_SHOWN, whose).one_or_none()
+        if row is None:
+            raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
+        opened = opened_stages(connection, [round_id]).get(round_id, []) if by_sides else []
+        placed = _found(connection, _BID, whose)
+        offered, told = None, None
+        if row.state != "open":  # before that there are no offers, hence no reports
+            offered, told = _found(connection, _OFFER, whose), _found(connection, _REPORT, whose)
+    return MyRound(
+        owner_id=actor.user_id,
+        reports_made=row.reports_made,
+        notice=notice_message(row, opened),
+        bid=None if placed is None else _bid_message(market, placed),
+        offer=None if offered is None else _offer_message(market, offered),
+        report=None if told is None else _report_message(market, told),
+    )
+
+
+def _bid_message(market: Market, row: Found) -> BidReceipt:
+    return bid_receipt(market, row.round_id, row.bid_micros, row.placed_at_ms)
+
+
+def _offer_message(market: Market, row: Found, *, with_lots: bool = True) -> Offer:
+    return offer_message(row, lots_for(market, row, row.owner_id) if with_lots else None, market.clock())
+
+
+def _report_message(market: Market, row: Found) -> ReportReceipt:
     return report_receipt(market, row, row.payment_micros)
 
 
-_MISSING = {"bid": ProblemType.NO_BID, "offer": ProblemType.NO_OFFER, "report": ProblemType.NO_REPORT}
+def _found(connection: Connection, mine: Select[Any], whose: dict[str, str]) -> Found | None:
+    return connection.execute(mine, whose).one_or_none()
 
 
-def _own(
-    market: Market,
-    actor: User,
-    round_id: str,
-    listed: Select[object],
-    table: Table,
-    what: Literal["bid", "offer", "report"],
-) -> Found:
+def _own(market: Market, actor: User, round_id: str, mine: Select[Any], missing: ProblemType, what: str) -> Found:
     """The caller's own row in a round; the same answer whether there is none or the round is not there."""
     access.require(actor, "owner")
-    mine = listed.where(table.c.round_id == round_id, table.c.owner_id == actor.user_id)
-    with market.store.read() as connection:
-        row = connection.execute(mine).one_or_none()
+    with market.store.look() as connection:
+        row = _found(connection, mine, {"round": round_id, "owner": actor.user_id})
     if row is None:
-        raise NotFoundError(_MISSING[what], f"you have no {what} in round {round_id}")
+        raise NotFoundError(missing, f"you have no {what} in round {round_id}")
     return row

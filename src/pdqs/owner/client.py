@@ -8,7 +8,7 @@ from typing import Self, final
 
 import httpx
 
-from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice, Withdrawal
+from pdqs.protocol.device_messages import BidReceipt, MyRound, Offer, ReportReceipt, RoundNotice, Withdrawal
 from pdqs.protocol.market_messages import Me, Statement
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
@@ -72,6 +72,10 @@ class OwnerClient:
         """One round."""
         return self._line.ask(RoundNotice, "GET", f"/v1/notices/{_safe(round_id)}")
 
+    def mine(self, round_id: str) -> MyRound:
+        """One round, and all that the market has of this owner in it."""
+        return self._line.ask(MyRound, "GET", f"/v1/rounds/{_safe(round_id)}/mine")
+
     def offer(self, round_id: str) -> Offer:
         """What the market asks of this owner."""
         return self._line.ask(Offer, "GET", f"/v1/rounds/{_safe(round_id)}/offer")
@@ -92,12 +96,13 @@ class OwnerClient:
             ProblemType.NO_REPORT, lambda: self._line.ask(ReportReceipt, "GET", f"/v1/rounds/{_safe(round_id)}/report")
         )
 
-    def send_bid(self, round_id: str, body: bytes) -> BidReceipt:
-        """Send a stored bid."""
-        return self._line.ask(BidReceipt, "PUT", f"/v1/rounds/{_safe(round_id)}/bid", body=body)
+    def send_bid(self, round_id: str, body: bytes, after_ms: int = 0) -> BidReceipt:
+        """Send a stored bid, made after the withdrawal of that time: with a later one it is refused."""
+        path, order = f"/v1/rounds/{_safe(round_id)}/bid", {"after": after_ms}
+        return self._line.ask(BidReceipt, "PUT", path, body=body, params=order)
 
     def withdraw_bid(self, round_id: str, placed_at_ms: int) -> Withdrawal:
-        """Take back the bid of this receipt."""
+        """Take back the bid of this receipt (0: none has come), and those that are still on their way."""
         path, which = f"/v1/rounds/{_safe(round_id)}/bid", {"placed_at_ms": placed_at_ms}
         return self._line.ask(Withdrawal, "DELETE", path, params=which)
 

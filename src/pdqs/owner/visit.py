@@ -2,7 +2,7 @@
 
 The market is asked first what it has: a bid or a report that this device did not make is refused, for another draw
 would spend again. A report's four facts (drawn, sent, accepted, paid) are kept as they come true, and not before. The
-browser's twin is ``browser/visit.mjs``.
+browser's twin is ``browser/visit.mjs``; it asks for each part by itself, where this asks for all of them at once.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pdqs.owner.account import StoredBid, StoredReport
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import DeviceError
 from pdqs.owner.review import Device, Review
-from pdqs.protocol.device_messages import RoundNotice
-from pdqs.protocol.problems import ConflictError
+from pdqs.owner.withdrawing import send_stored, take_back
+from pdqs.protocol.device_messages import MyRound, RoundNotice
+from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType
 
 
 @final
@@ -34,51 +35,49 @@ class Visit:
         self.device.is_asked(found, round_id)
         return found
 
+    def mine(self, round_id: str) -> MyRound:
+        """The round and all that the market has of her in it; an answer about another round is refused."""
+        found = self.client.mine(round_id)
+        self.device.is_asked(found.notice, round_id)
+        return found
+
     def bid(self, round_id: str, bid_micros: int, *, seen_hash: str = "") -> StoredBid:
         """Bid, unless there is one; what stands comes back. ``seen_hash``: of the terms that she looked at, if any."""
-        notice = self.notice(round_id)
-        mine, there = self.client.account().user.user_id, self.client.bid_if_any(round_id)
-        kept = self.device.bid(notice, bid_micros, owner_id=mine, there=there, seen_hash=seen_hash)
-        receipt = self.client.send_bid(round_id, kept.body.encode())
-        self.device.take_bid_receipt(notice, receipt)
+        mine = self.mine(round_id)
+        kept = self.device.bid(mine.notice, bid_micros, owner_id=mine.owner_id, there=mine.bid, seen_hash=seen_hash)
+        receipt = send_stored(self.device, self.client, kept, self.clock())
+        self.device.take_bid_receipt(mine.notice, receipt)
         return kept
 
-    def name_price(self, round_id: str, bid_micros: int) -> StoredBid:
+    def name_price(self, round_id: str, bid_micros: int, *, seen_hash: str = "") -> StoredBid:
         """Name this price, in the place of the one that stands if there is one."""
-        kept = self.bid(round_id, bid_micros)
-        return kept if kept.bid_micros == bid_micros else self.change_bid(round_id, bid_micros)
+        kept = self.bid(round_id, bid_micros, seen_hash=seen_hash)
+        if kept.bid_micros == bid_micros:
+            return kept
+        return self.change_bid(round_id, bid_micros, seen_hash=seen_hash)
 
-    def change_bid(self, round_id: str, bid_micros: int) -> StoredBid:
+    def change_bid(self, round_id: str, bid_micros: int, *, seen_hash: str = "") -> StoredBid:
         """Put another price in the place of this device's bid, until bids close; what stands comes back."""
-        notice, there = self.notice(round_id), self.client.bid_if_any(round_id)
-        if there is None:
-            return self.bid(round_id, bid_micros)
-        self.device.catch_up(notice, there)
-        mine = self.client.account().user.user_id
-        sent = self.device.change_bid(notice, bid_micros, there=there, owner_id=mine)
-        self.device.take_bid_receipt(notice, self.client.send_bid(round_id, sent.body.encode()), sent)
+        mine = self.mine(round_id)
+        if mine.bid is None:
+            return self.bid(round_id, bid_micros, seen_hash=seen_hash)
+        self.device.catch_up(mine.notice, mine.bid)
+        sent = self.device.change_bid(mine.notice, bid_micros, there=mine.bid, owner_id=mine.owner_id)
+        self.device.take_bid_receipt(mine.notice, send_stored(self.device, self.client, sent, self.clock()), sent)
         return sent
 
     def withdraw_bid(self, round_id: str) -> None:
         """Take back the owner's bid, until bids close, whichever device made it."""
-        there = self.client.bid_if_any(round_id)
-        if there is not None:
-            self.client.withdraw_bid(round_id, there.placed_at_ms)
-        where = {"market": self.device.market, "round_id": round_id}
-        if self.device.ledger.account().bid(self.device.market, round_id) is not None:
-            self.device.ledger.note("bid-withdrawn", **where, at_ms=self.clock())
+        take_back(self.device, self.client, round_id, self.clock())
 
     def review(self, round_id: str) -> Review:
         """Everything the market says about a round, checked; what the lot decided is kept, and what is asked."""
-        offer = self.client.offer(round_id)  # before the notice, which then tells of every stage that the offer knows
-        notice, bid_there = self.notice(round_id), self.client.bid_if_any(round_id)
-        self.device.catch_up(notice, bid_there)
+        mine = self.mine(round_id)
+        if mine.offer is None:
+            raise NotFoundError(ProblemType.NO_OFFER, f"you have no offer in round {round_id}")
+        self.device.catch_up(mine.notice, mine.bid)
         found = self.device.review(
-            notice,
-            offer,
-            bid_there=bid_there,
-            report_there=self.client.report_if_any(round_id),
-            counted=self.client.account().reports_made,
+            mine.notice, mine.offer, bid_there=mine.bid, report_there=mine.report, counted=mine.reports_made
         )
         self.device.keep_lots(found)
         self.device.keep_question(found)

@@ -244,3 +244,17 @@ class ReportReceipt(Message):
     payment_micros: Micros
     ordinal: Annotated[int, Field(ge=0, le=10**9)]
     signature: Signature = ""
+
+
+class MyRound(Message):
+    """Everything that the market has of one owner in a round, in one answer: what a device asks for before it acts.
+
+    Each part is what its own route would tell, all of one moment; None where that route would say that there is none.
+    """
+
+    owner_id: Identifier
+    reports_made: Annotated[int, Field(ge=0, le=10**9)]
+    notice: RoundNotice
+    bid: BidReceipt | None = None
+    offer: Offer | None = None
+    report: ReportReceipt | None = None

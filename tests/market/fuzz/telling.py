@@ -50,9 +50,13 @@ def _not_hers(answer: Answer, rule: Rule, params: dict[str, str], person: Person
         return "shows somebody else"
     if rule.path.endswith("/bid") and told["bid_micros"] != world.bids.get(mine):
         return "shows another bid than hers"
+    if rule.path.endswith("/mine") and (told["bid"] or {}).get("bid_micros") != world.bids.get(mine):
+        return "shows another bid than hers"
+    if rule.path.endswith("/mine") and (told["report"] or {}).get("code") != world.reports.get(mine):
+        return "shows another report than hers"
     if rule.path.endswith("/report") and told["code"] != world.reports.get(mine):
         return "shows another report than hers"
     return ""
 
 
-_OWN = ("/v1/me", "/v1/rounds/{round_id}/bid", "/v1/rounds/{round_id}/report")
+_OWN = ("/v1/me", *(f"/v1/rounds/{{round_id}}/{what}" for what in ("mine", "bid", "report")))

@@ -312,8 +312,29 @@ class Hostile(ThreadingHTTPServer):
             self._scripts[name, run] = Script()
             lie.prepare(self._scripts[name, run])
         script = self._scripts[name, run]
+        if what == "mine":
+            return self._all_of_hers(script, lie)
         status, honest = script.answer(method, what, body)
-        return lie.edit(script, f"{method} {what}", status, json.loads(json.dumps(honest)))
+        return lie.edit(script, f"{method} {what}", *_copied(status, honest))
+
+    @staticmethod
+    def _all_of_hers(script: Script, lie: Lie) -> tuple[int, Json]:
+        """What the routes tell of her one by one, lies among it, in one answer."""
+        parts: Json = {}
+        for what in ("offer", "notice", "bid", "report", "me"):
+            if what == "offer" and script.stage == "open":
+                parts[what] = None
+                continue
+            status, told = lie.edit(script, f"GET {what}", *_copied(*script.answer("GET", what, {})))
+            if status != 200 and told.get("type") != f"no-{what}":
+                return status, told
+            parts[what] = told if status == 200 else None
+        me = parts.pop("me")
+        return 200, {**parts, "owner_id": me["user"]["user_id"], "reports_made": me["reports_made"]}
+
+
+def _copied(status: int, honest: Json) -> tuple[int, Json]:
+    return status, json.loads(json.dumps(honest))
 
 
 @contextmanager

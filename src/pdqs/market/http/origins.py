@@ -13,7 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdqs.market.settings import Settings
 
-_OWNERS = re.compile(rb"/v1/(tokens|me|statement|notices(/[a-z0-9_]{1,40})?|rounds/[a-z0-9_]{1,40}/(bid|offer|report))")
+_OWNERS = re.compile(
+    rb"/v1/(tokens|me|statement|notices(/[a-z0-9_]{1,40})?|rounds/[a-z0-9_]{1,40}/(mine|bid|offer|report))"
+)
 _ALLOWED = [
     (b"access-control-allow-methods", b"GET, PUT, POST, DELETE"),
     (b"access-control-allow-headers", b"authorization, content-type"),

@@ -10,7 +10,7 @@ from pdqs.market import bidding, offer_access, reads
 from pdqs.market.http.credentials import Calling
 from pdqs.market.http.routes import PROBLEMS, After, Limit, RoundId
 from pdqs.market.paging import LIMIT
-from pdqs.protocol.device_messages import BidReceipt, Millis, Offer, ReportReceipt, RoundNotice, Withdrawal
+from pdqs.protocol.device_messages import BidReceipt, Millis, MyRound, Offer, ReportReceipt, RoundNotice, Withdrawal
 from pdqs.protocol.summaries import NoticePage
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
@@ -26,6 +26,12 @@ def get_notices(caller: Calling, after: After = None, limit: Limit = LIMIT) -> N
 def get_notice(round_id: RoundId, caller: Calling) -> RoundNotice:
     """One round as owners see it (owner)."""
     return reads.notice(caller.market, caller.user(), round_id)
+
+
+@router.get("/rounds/{round_id}/mine", tags=["owners"])
+def get_mine(round_id: RoundId, caller: Calling) -> MyRound:
+    """One round as owners see it, with the caller's own bid, offer and report in it (owner)."""
+    return offer_access.my_round(caller.market, caller.user(), round_id)
 
 
 @router.get("/rounds/{round_id}/bid", tags=["owners"])
