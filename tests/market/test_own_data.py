@@ -59,7 +59,7 @@ def test_every_table_that_names_an_owner_is_in_her_export() -> None:
         if key.column.table is users
     }
     exported = {"bids", "rounds", "access_events", "sessions", "tokens", "passkeys", "letter_choices", "payout_lines"}
-    exported |= {"group_members"}
+    exported |= {"group_members", "withdrawals"}
     secrets_only = {"codes"}  # hashes and times
     on_their_way = {"outbox"}  # which letters go to her, each of which she gets
     assert naming == exported | secrets_only | on_their_way

@@ -79,6 +79,12 @@ async function standing(cases) {
   });
 }
 
+/** When she last withdrew by these entries. */
+async function withdrawn(cases) {
+  const { Account } = await load("account.mjs");
+  return cases.map(({ entries, market, round }) => new Account(entries).withdrawnMs(market, round));
+}
+
 function refusal(action) {
   try {
     action();
@@ -100,6 +106,7 @@ const out = {
   hashes: await hashes(asked.hashes ?? []),
   checks: await names(),
   standing: await standing(asked.standing ?? []),
+  withdrawn: await withdrawn(asked.withdrawn ?? []),
   withoutEntropy: [refusal(() => systemWords(undefined)), refusal(() => systemWords({})), refusal(() => systemWords(null))],
 };
 process.stdout.write(JSON.stringify(out));

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import final
 
-from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, not_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
@@ -22,6 +22,7 @@ from pdqs.market.round_terms import receipt_key_of
 from pdqs.market.store.schema import bids, offers, reports, rounds, stages, users
 from pdqs.market.store.sql import Found
 from pdqs.market.views import plan_of
+from pdqs.market.withdrawals import ANY_TIME, hold_turn, keep_withdrawal, last_withdrawal, withdrawn_after
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt, Withdrawal
@@ -33,8 +34,12 @@ _REMEMBERED = 10_000
 _ANOTHER = "you have another bid in this round: look at it, then change it"
 
 
-def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
-    """Keep an owner's bid if the round is still open by the server's clock. It stands until she replaces it."""
+def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int | None = None) -> BidReceipt:
+    """Keep an owner's bid if the round is still open by the server's clock. It stands until she replaces it.
+
+    ``after`` is the time of the last withdrawal that she knew of when she made it (0: none): with a later one it is
+    refused, for she withdrew it on its way here.
+    """
     access.require(actor, "owner")
     promise = promise_of(market, round_id)
     if promise.for_groups:
@@ -44,19 +49,31 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceip
         if refusal is not None:
             raise refusal
         return _replace_bid(market, actor, round_id, bid)
+    made_after = ANY_TIME if after is None else after
     with market.store.write() as connection:
+        hold_turn(connection, round_id, actor.user_id)
         now = market.clock()
-        fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now}
+        fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now, "after": made_after}
         fits = refusal is None and _keep_if_open(connection, fresh)
         # Acknowledged before, by this request's twin or long ago?
         kept = None if fits else _own(connection, bids, round_id, actor)
-    if fits:
-        return bid_receipt(market, round_id, bid.bid_micros, now)
+        if kept is None and not fits:
+            raise refusal or _not_kept(last_withdrawal(connection, round_id, actor.user_id) > made_after)
     if kept is None:
-        raise refusal or ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed")
+        return bid_receipt(market, round_id, bid.bid_micros, now)
     if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
         raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
     return bid_receipt(market, round_id, kept.bid_micros, kept.placed_at_ms)
+
+
+def _not_kept(is_withdrawn: bool) -> ConflictError:
+    """Why a bid that is right in itself was not kept."""
+    if is_withdrawn:
+        return ConflictError(
+            ProblemType.BID_WITHDRAWN,
+            "you withdrew from this round after this bid was made, so it does not stand: bid again if you want to",
+        )
+    return ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed")
 
 
 def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
@@ -66,6 +83,8 @@ def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidRec
     """
     with market.store.write() as connection:
         kept = _bid_while_open(connection, market, round_id, actor)
+        if kept is None:
+            raise _no_bid(round_id)
         placed = max(market.clock(), kept.placed_at_ms + 1)  # so that a receipt's time names one bid
         changed = update(bids).where(*_this_bid(round_id, actor, bid.replaces))
         if connection.execute(changed.values(bid_micros=bid.bid_micros, placed_at_ms=placed)).rowcount == 0:
@@ -76,14 +95,21 @@ def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidRec
 
 
 def withdraw_bid(market: Market, actor: User, round_id: str, placed_at_ms: int | None = None) -> Withdrawal:
-    """Forget an owner's bid, until bids close; only the one with this receipt, where its time is given."""
+    """Forget an owner's bid, until bids close, and refuse those that are still on their way here.
+
+    Where a receipt's time is given, forget that bid and no other; 0 says that she knows of none that has arrived.
+    """
     access.require(actor, "owner")
+    if promise_of(market, round_id).for_groups:
+        require_eligible(market, actor, round_id)
     with market.store.write() as connection:
         kept = _bid_while_open(connection, market, round_id, actor)
-        this = kept.placed_at_ms if placed_at_ms is None else placed_at_ms
-        if connection.execute(delete(bids).where(*_this_bid(round_id, actor, this))).rowcount == 0:
-            raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
-    return Withdrawal(round_id=round_id, withdrawn_at_ms=market.clock())
+        if kept is not None:
+            this = kept.placed_at_ms if placed_at_ms is None else placed_at_ms
+            if connection.execute(delete(bids).where(*_this_bid(round_id, actor, this))).rowcount == 0:
+                raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
+        at = keep_withdrawal(connection, round_id, actor.user_id, market.clock())
+    return Withdrawal(round_id=round_id, withdrawn_at_ms=at)
 
 
 def _this_bid(round_id: str, actor: User, placed_at_ms: int | None) -> tuple[ColumnElement[bool], ...]:
@@ -91,15 +117,20 @@ def _this_bid(round_id: str, actor: User, placed_at_ms: int | None) -> tuple[Col
     return bids.c.round_id == round_id, bids.c.owner_id == actor.user_id, bids.c.placed_at_ms == placed_at_ms
 
 
-def _bid_while_open(connection: Connection, market: Market, round_id: str, actor: User) -> Found:
-    """Her bid in a round that still takes bids and is held, so that it cannot be cleared meanwhile."""
+def _bid_while_open(connection: Connection, market: Market, round_id: str, actor: User) -> Found | None:
+    """Her bid, if any, in a round that still takes bids and is held, so that it cannot be cleared meanwhile."""
+    hold_turn(connection, round_id, actor.user_id)
     row = _round_for_owner(connection, round_id)
     kept = _own(connection, bids, round_id, actor)
-    if kept is None:
-        raise NotFoundError(ProblemType.NO_BID, f"you have no bid in round {round_id}")
     if row.state != "open" or row.bids_close_at_ms <= market.clock() or row.bids_root is not None:
+        if kept is None:
+            raise _no_bid(round_id)
         raise ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed: yours stands as it was")
     return kept
+
+
+def _no_bid(round_id: str) -> NotFoundError:
+    return NotFoundError(ProblemType.NO_BID, f"you have no bid in round {round_id}")
 
 
 def submit_report(market: Market, actor: User, round_id: str, report: Report) -> ReportReceipt:
@@ -217,6 +248,7 @@ def _keep_statement(dialect: str) -> Executable:
         rounds.c.state == "open",
         rounds.c.bids_close_at_ms > given["now"],
         rounds.c.bids_root.is_(None),  # should the clock ever go back: no bid after the root is published
+        not_(withdrawn_after(given["round"], given["owner"], bindparam("after", type_=bids.c.placed_at_ms.type))),
     )
     insert = sqlite.insert(bids) if dialect == "sqlite" else postgresql.insert(bids)
     rows = insert.from_select([column.name for column in columns.values()], taking.with_for_update(read=True))

@@ -10,6 +10,7 @@ from pdqs.market.groups import groups_by_user, leave_groups
 from pdqs.market.people import is_first_operator, member_by_id
 from pdqs.market.store.schema import bids, offers, payout_lines, questions, reports, rounds, users
 from pdqs.market.views import plan_of
+from pdqs.market.withdrawals import withdrawals_of
 from pdqs.model.money import exact_money
 from pdqs.protocol.market_messages import AnswerMessage, Member, User
 from pdqs.protocol.own_data import Erasure, Export, OwnPayout, OwnRound, TakenPart
@@ -39,6 +40,7 @@ def export(market: Market, actor: User) -> Export:
             groups=groups_by_user(connection, [actor.user_id]).get(actor.user_id, []),
             payouts=_payouts(connection, actor),
             taken_part=_taken_part(connection, actor),
+            withdrawals=withdrawals_of(connection, actor.user_id),
             rounds=_rounds(connection, actor),
         )
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from pdqs.market.context import Market
 from pdqs.market.settings import Settings
 from pdqs.market.store.schema import bids, offers, questions, reports, rounds
+from pdqs.market.store.withdrawal_table import withdrawals
 from pdqs.protocol.market_messages import RoundPlan
 from pdqs.protocol.problems import ProblemType, UnprocessableError
 from pdqs.protocol.summaries import PlanSummary
@@ -67,6 +68,6 @@ def _purge(connection: Connection, round_id: str, now: int) -> None:
         name: connection.scalar(select(func.count()).select_from(table).where(table.c.round_id == round_id))
         for name, table in (("bids_purged", bids), ("reports_purged", reports))
     }
-    for table in (reports, questions, offers, bids):
+    for table in (reports, questions, offers, bids, withdrawals):
         connection.execute(delete(table).where(table.c.round_id == round_id))
     connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(purged_at_ms=now, **counts))

@@ -8,7 +8,7 @@ it. An entry is a flat JSON object whose ``kind`` is one of
     elsewhere       the owner knows of reports that this device did not make: ``market``, ``reports``
     bid             a bid was made: the terms' hash and question it is for, and the bytes to send
     bid-accepted    ... and the market signed for it: ``receipt``
-    bid-withdrawn   ... and was withdrawn before bids closed
+    bid-withdrawn   ... and was withdrawn before bids closed, there at ``withdrawn_at_ms`` by the market's clock
     lots            who was asked went by lot: ``asked``, draw, chance, posted price, and the evidence for them
     question        the side that she was asked about first: ``stage``, ``side``; no other is answered in the round
     drawn           a report was drawn, and its eps charged for life
@@ -65,6 +65,8 @@ class StoredBid:
     accepted: bool
     owner_id: str = ""
     """Who the market took her for when she bid: her name in the round, and so her draw, follows from it."""
+    after_ms: int = 0
+    """The time of the last withdrawal that was known when it was stored; with a later one the market refuses it."""
 
 
 @final
@@ -187,8 +189,8 @@ class Account:
         sent: list[StoredBid] = []
         for entry in self._of(market, round_id):
             if entry["kind"] == "bid":
-                fields = {name: entry[name] for name in _BID}
-                sent.append(StoredBid(**fields, accepted=False, owner_id=str(entry.get("owner_id", ""))))
+                fields = {name: entry[name] for name in _BID} | {k: entry[k] for k in _BID_SINCE if k in entry}
+                sent.append(StoredBid(**fields, accepted=False))
             elif entry["kind"] == "bid-accepted" and sent:
                 price = json.loads(entry["receipt"]).get("bid_micros")
                 signed = [bid for bid in sent if bid.bid_micros == price] or sent
@@ -196,6 +198,11 @@ class Account:
             elif entry["kind"] == "bid-withdrawn":
                 standing, sent = None, []
         return standing, sent
+
+    def withdrawn_ms(self, market: str, round_id: str) -> int:
+        """When she last withdrew from a round, by the market's clock, as far as this device knows; 0 for never."""
+        gone = [e for e in self._of(market, round_id) if e["kind"] == "bid-withdrawn"]
+        return max((int(e.get("withdrawn_at_ms", 0)) for e in gone), default=0)
 
     def known_as(self, market: str) -> frozenset[str]:
         """Who a market took her for when she bid."""
@@ -247,6 +254,8 @@ class Account:
 
 
 _BID = ("market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body")
+_BID_SINCE = ("owner_id", "after_ms")
+"""What bids have that were stored since there is such a thing."""
 _DRAWN = (*Charge.__slots__, "body")
 _LATER = {"sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros"}
 _KEPT = ("refused", "paid_micros", "receipt")

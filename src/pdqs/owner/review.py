@@ -163,6 +163,7 @@ class Device:
             "terms": notice.terms,
             "body": sent.model_dump_json(exclude_none=True),
             "owner_id": owner_id,
+            "after_ms": self.ledger.account().withdrawn_ms(self.market, notice.round_id),
         }
 
     def catch_up(self, notice: RoundNotice, there: BidReceipt | None) -> None:

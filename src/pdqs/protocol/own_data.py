@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pdqs.protocol.device_messages import BidMicros, Hash, Identifier, Message, Micros, Millis
+from pdqs.protocol.device_messages import BidMicros, Hash, Identifier, Message, Micros, Millis, Withdrawal
 from pdqs.protocol.letters import LettersKept
 from pdqs.protocol.market_messages import AnswerMessage, Member, Posting, RoundPlan, RoundState
 from pdqs.protocol.sign_ins import AccessEvent, SignIns
@@ -68,6 +68,8 @@ class Export(Message):
     groups: list[str]
     payouts: list[OwnPayout]
     taken_part: list[TakenPart]
+    withdrawals: list[Withdrawal] = []
+    """When she last took her bid back, of each round where she did."""
     rounds: list[OwnRound]
 
 

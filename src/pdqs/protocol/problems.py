@@ -64,6 +64,7 @@ class ProblemType(StrEnum):
     CANCELLED = "cancelled"
     BIDS_CLOSED = "bids-closed"
     BID_STANDS = "bid-stands"
+    BID_WITHDRAWN = "bid-withdrawn"
     REPORTS_CLOSED = "reports-closed"
     REPORT_STANDS = "report-stands"
     OTHER_TERMS = "other-terms"

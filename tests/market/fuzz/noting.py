@@ -41,7 +41,7 @@ def _note_api(
     if rule.keyed:
         world.keys[person.name, rule.path, asked.headers["idempotency-key"].decode()] = canonical(body)
     if rule.path.endswith("/bid") and rule.method == "DELETE":
-        del world.bids[params["round_id"], person.user_id]
+        world.bids.pop((params["round_id"], person.user_id), None)
     elif rule.path.endswith("/bid"):
         world.bids[params["round_id"], person.user_id] = body["bid_micros"]
         world.placed[asked.path] = told["placed_at_ms"]

@@ -51,8 +51,8 @@ def _bid(body: Any, person: Person, found: Known | None, world: World) -> str:
     return oracle.bid_fault(body, person, found, world)
 
 
-def _withdrawal(_body: Any, person: Person, found: Known | None, world: World) -> str:
-    return oracle.withdrawal_fault(person, found, world)
+def _withdrawal(_body: Any, _person: Person, found: Known | None, _world: World) -> str:
+    return oracle.withdrawal_fault(found)
 
 
 def _no_sign_in(_body: Any, _person: Person, _found: Known | None, _world: World) -> str:
@@ -139,6 +139,7 @@ API = (
     Rule("GET", f"{_OF_ROUND}/record", rest=_started, weight=1),
     Rule("GET", "/v1/notices", _OWNER, listed=True),
     Rule("GET", "/v1/notices/{round_id}", _OWNER, rest=_started),
+    Rule("GET", f"{_OF_ROUND}/mine", _OWNER, rest=_started),
     Rule("GET", f"{_OF_ROUND}/bid", _OWNER, rest=_started),
     Rule("GET", f"{_OF_ROUND}/offer", _OWNER, rest=_started),
     Rule("GET", f"{_OF_ROUND}/report", _OWNER, rest=_started),

@@ -14,7 +14,7 @@ from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.market.passkeys import is_passkey
-from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Report, ReportReceipt
+from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Millis, Report, ReportReceipt
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
 from pdqs.protocol.market_messages import (
     AnswerMessage,
@@ -71,9 +71,16 @@ Limit = Annotated[int, Query(ge=1, le=200, description="How many at most")]
 
 
 @router.put("/rounds/{round_id}/bid", tags=["owners"])
-async def put_bid(round_id: RoundId, bid: Bid, caller: Calling) -> BidReceipt:
+async def put_bid(
+    round_id: RoundId,
+    bid: Bid,
+    caller: Calling,
+    after: Annotated[
+        Millis | None, Query(description="Of your last withdrawal; 0: none. After a later one: 409")
+    ] = None,
+) -> BidReceipt:
     """Bid, or change the bid that ``replaces`` names. One to a round; the same again is the same bid (owner)."""
-    return await run_in_threadpool(lambda: round_steps.place_bid(caller.market, caller.user(), round_id, bid))
+    return await run_in_threadpool(lambda: round_steps.place_bid(caller.market, caller.user(), round_id, bid, after))
 
 
 @router.put("/rounds/{round_id}/report", tags=["owners"])

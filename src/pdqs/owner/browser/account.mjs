@@ -130,6 +130,12 @@ export class Account {
     return { standing, sent };
   }
 
+  /** When she last withdrew from a round, by the market's clock, as far as this device knows; 0 for never. */
+  withdrawnMs(market, roundId) {
+    const gone = this.of(market, roundId).filter((entry) => entry.kind === "bid-withdrawn");
+    return Math.max(0, ...gone.map((entry) => entry.withdrawn_at_ms ?? 0));
+  }
+
   /** Who a market took her for when she bid. */
   knownAs(market) {
     return this.all("bid").filter((entry) => entry.market === market && entry.owner_id).map((entry) => entry.owner_id);

@@ -71,7 +71,7 @@ export class Device {
   async bid(notice, bidMicros, there = null, ownerId = "", seenHash = "") {
     const told = await this.#mayBid(notice, bidMicros, there, ownerId, seenHash);
     if (there && told.bid) return told.bid;
-    const made = this.#bidFields(notice, bidMicros, ownerId);
+    const made = await this.#bidFields(notice, bidMicros, ownerId);
     const rows = await this.store.append((rows) => {
       const kept = accountOf(rows).bid(this.market, notice.round_id);
       return kept?.accepted ? [] : [nextRow(rows, { kind: "bid", ...made })];
@@ -90,15 +90,16 @@ export class Device {
     return told;
   }
 
-  #bidFields({ round_id, terms_hash, terms, question }, bidMicros, ownerId, replaces) {
+  async #bidFields({ round_id, terms_hash, terms, question }, bidMicros, ownerId, replaces) {
     const body = JSON.stringify({ terms_hash, bid_micros: bidMicros, replaces });
-    return { ...this.at(round_id), bid_micros: bidMicros, terms_hash, terms, question: JSON.stringify(question), body, owner_id: ownerId };
+    const made = { ...this.at(round_id), bid_micros: bidMicros, terms_hash, terms, question: JSON.stringify(question), body, owner_id: ownerId };
+    return { ...made, after_ms: (await this.account()).withdrawnMs(this.market, round_id) };
   }
 
   /** Check the round and store a bid that takes the place of this device's own, which the market has `there`. */
   async changeBid(notice, bidMicros, there, ownerId = "") {
     await this.#mayBid(notice, bidMicros, there, ownerId);
-    await this.note("bid", this.#bidFields(notice, bidMicros, ownerId, there.placed_at_ms));
+    await this.note("bid", await this.#bidFields(notice, bidMicros, ownerId, there.placed_at_ms));
     return (await this.account()).unsignedBids(this.market, notice.round_id).at(-1);
   }
 
@@ -111,9 +112,10 @@ export class Device {
     if (sent) await this.takeBidReceipt(notice, there, sent);
   }
 
-  /** The bid was taken back. */
-  async withdrawn(roundId, nowMs) {
-    if (await this.bidFor(roundId)) await this.note("bid-withdrawn", { ...this.at(roundId), at_ms: nowMs });
+  /** The bid was taken back: at `withdrawnMs` by the market's clock, or 0 where there was none to take back. */
+  async withdrawn(roundId, withdrawnMs, nowMs) {
+    if (!withdrawnMs && !(await this.bidFor(roundId))) return;
+    await this.note("bid-withdrawn", { ...this.at(roundId), at_ms: nowMs, withdrawn_at_ms: withdrawnMs });
   }
 
   /** Hold the market's receipt against the bid that was `sent` (unless said, the one that stands), and keep it. */

@@ -83,6 +83,7 @@ export const SHAPES = {
     side: maybe(code),
   }),
   BidReceipt: fields({ round_id: id, terms_hash: hash, bid_micros: bidMicros, placed_at_ms: millis, signature }),
+  Withdrawal: fields({ round_id: id, withdrawn_at_ms: millis }),
   ReportReceipt: fields({
     round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature,
   }),

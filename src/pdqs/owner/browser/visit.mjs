@@ -4,6 +4,7 @@
 import { Refusal } from "./refusal.mjs";
 
 const MOST_PAGES = 200;
+const LOOKS = 3; // so often is the market asked which bid it has, should another one arrive in between
 const MOST_MS = 600_000; // a market that says a byte a minute is cut off
 const MOST_BYTES = 64 * 1024 * 1024; // and one that never stops talking
 
@@ -75,13 +76,13 @@ export class Visit {
     Object.assign(this, { device, ask, clock });
   }
 
-  async get(kind, path) {
-    return this.device.read(kind, await this.ask(path));
+  async get(kind, path, how = {}) {
+    return this.device.read(kind, await this.ask(path, how));
   }
 
-  async ifAny(kind, path, missing) {
+  async ifAny(kind, path, missing, how = {}) {
     try {
-      return await this.get(kind, path);
+      return await this.get(kind, path, how);
     } catch (fault) {
       if (fault.status === 404 && fault.type === missing) return null;
       throw fault;
@@ -103,34 +104,52 @@ export class Visit {
     const notice = await this.notice(round);
     const { user } = await this.get("me", "/me");
     const kept = await this.device.bid(notice, bidMicros, await this.bidThere(round), user?.user_id, seenHash);
-    const receipt = this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid`, { method: "PUT", body: kept.body }));
-    await this.device.takeBidReceipt(notice, receipt);
+    await this.device.takeBidReceipt(notice, await this.#sendBid(round, kept));
     return kept;
   }
 
   /** Name this price, in the place of the one that stands if there is one: what was asked for is what comes of it. */
   async namePrice(round, bidMicros, seenHash = "") {
     const kept = await this.bid(round, bidMicros, seenHash);
-    return kept.bid_micros === bidMicros ? kept : this.changeBid(round, bidMicros);
+    return kept.bid_micros === bidMicros ? kept : this.changeBid(round, bidMicros, seenHash);
   }
 
   /** Put another price in the place of this browser's bid, until bids close. */
-  async changeBid(round, bidMicros) {
+  async changeBid(round, bidMicros, seenHash = "") {
     const [notice, there] = [await this.notice(round), await this.bidThere(round)];
-    if (!there) return this.bid(round, bidMicros);
+    if (!there) return this.bid(round, bidMicros, seenHash);
     await this.device.catchUp(notice, there);
     const { user } = await this.get("me", "/me");
     const sent = await this.device.changeBid(notice, bidMicros, there, user?.user_id);
-    const receipt = this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid`, { method: "PUT", body: sent.body }));
-    await this.device.takeBidReceipt(notice, receipt, sent);
+    await this.device.takeBidReceipt(notice, await this.#sendBid(round, sent), sent);
     return sent;
   }
 
-  /** Take back the owner's bid, until bids close, whichever device made it. */
+  /** Send a stored bid. One that was withdrawn on its way is refused, and this device then knows of it. */
+  async #sendBid(round, { body, after_ms: after = 0 }) {
+    try {
+      return this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid?after=${after}`, { method: "PUT", body }));
+    } catch (fault) {
+      if (fault.type === "bid-withdrawn") await this.#withdraw(round, null).catch(() => {}); // which bid stands instead, the next look tells
+      throw fault;
+    }
+  }
+
+  /** Take back the bid `there` (none: those that have not arrived yet), and keep when that was by the market's clock. */
+  async #withdraw(round, there) {
+    const withdrawn = await this.ifAny("Withdrawal", `/rounds/${round}/bid?placed_at_ms=${there?.placed_at_ms ?? 0}`, "no-bid", { method: "DELETE" });
+    await this.device.withdrawn(round, withdrawn?.withdrawn_at_ms ?? 0, this.clock());
+  }
+
+  /** Take back the owner's bid, until bids close, whichever device made it, and those that have not arrived yet. */
   async withdrawBid(round) {
-    const there = await this.bidThere(round);
-    if (there) await this.ask(`/rounds/${round}/bid?placed_at_ms=${there.placed_at_ms}`, { method: "DELETE" });
-    await this.device.withdrawn(round, this.clock());
+    for (let look = 1; ; look += 1) {
+      try {
+        return await this.#withdraw(round, await this.bidThere(round));
+      } catch (fault) {
+        if (fault.type !== "bid-stands" || look === LOOKS) throw fault; // else another one arrived in between
+      }
+    }
   }
 
   /** Everything the market says about a round, checked; what the lot decided is kept, and what is asked. */
