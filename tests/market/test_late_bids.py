@@ -14,6 +14,7 @@ from market.town import Town, found_town
 from pdqs.market import bidding, own_data, round_steps
 from pdqs.market.retention import purge_due
 from pdqs.market.store import migrate
+from pdqs.market.store.schema import bids
 from pdqs.market.store.withdrawal_table import withdrawals
 from pdqs.protocol.device_messages import Bid, BidReceipt
 from pdqs.protocol.market_messages import Round, User
@@ -29,8 +30,8 @@ def put(town: Town, owner: User, found: Round, price: int, after: int | None = N
 
 def stands(town: Town, owner: User, found: Round) -> bool:
     with town.market.store.read() as connection:
-        hers = select(func.count()).select_from(bidding.bids)
-        hers = hers.where(bidding.bids.c.owner_id == owner.user_id, bidding.bids.c.round_id == found.round_id)
+        hers = select(func.count()).select_from(bids)
+        hers = hers.where(bids.c.owner_id == owner.user_id, bids.c.round_id == found.round_id)
         return bool(connection.scalar(hers))
 
 

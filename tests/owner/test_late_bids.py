@@ -155,7 +155,8 @@ def test_a_bid_that_arrives_between_look_and_withdrawal_is_withdrawn_too(
     round_id = opened(site)
     visit, line = ann.device("phone")
     hung(visit, line, round_id)
-    looked, there = [], OwnerClient.bid_if_any
+    looked: list[list[int]] = []
+    there = OwnerClient.bid_if_any
 
     def arrives_after(client: OwnerClient, asked: str) -> object:
         found = there(client, asked)
@@ -171,7 +172,7 @@ def test_a_bid_that_arrives_between_look_and_withdrawal_is_withdrawn_too(
 
 def test_the_browsers_device_withdraws_for_good_too(site: Site, ann: Person) -> None:
     asked = {"address": site.address, "token": ann.token, "round": opened(site), "bid": PRICE}
-    found = twin(script="late_twin.mjs", **asked)
+    found = twin(BROWSER, script="late_twin.mjs", **asked)
     assert (found["first"], found["withdrawn"]) == ("TypeError", "done")
     assert (set(found["arrived"]), found["stands"]) == ({409}, False)
     assert found["other"] == ["bid-withdrawn", "done"]
