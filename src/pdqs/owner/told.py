@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, final
 
 from pdqs.model.errors import TermsError
@@ -86,20 +87,26 @@ Checks = Mapping[str, tuple[Stage, Check]]
 def promise_of(notice: RoundNotice) -> Promise:
     """Read the frozen document; one that cannot be read is refused."""
     try:
-        document = json.loads(notice.terms)
-        terms = Terms.read(document["terms"])
-        return Promise(
-            round_id=document["round"],
-            attribute=document["attribute"],
-            receipt_key=str(document["receipt_key"]),
-            bids_close_at_ms=document["bids_close_at_ms"],
-            report_seconds=int(document["report_seconds"]),
-            terms=terms,
-            is_canonical=written(document["terms"]) == terms.canonical() and written(document) == notice.terms,
-            by_lot=terms.rule in (RuleName.LOTTERY, RuleName.FLAT),
-            seed_hash=str(document.get("seed_hash", "")),
-            nonce_hash=str(document.get("nonce_hash", "")),
-        )
+        return _promised(notice.terms)
     except (ValueError, KeyError, TypeError, RecursionError, TermsError, OverflowError) as fault:
         said = fault if isinstance(fault, TermsError) else type(fault).__name__
         raise OfferRefused(f"round {notice.round_id}: the terms cannot be read ({said})") from None
+
+
+@lru_cache(maxsize=16)
+def _promised(terms_text: str) -> Promise:
+    """A visit looks at the same text again and again, and what it says depends on nothing else."""
+    document = json.loads(terms_text)
+    terms = Terms.read(document["terms"])
+    return Promise(
+        round_id=document["round"],
+        attribute=document["attribute"],
+        receipt_key=str(document["receipt_key"]),
+        bids_close_at_ms=document["bids_close_at_ms"],
+        report_seconds=int(document["report_seconds"]),
+        terms=terms,
+        is_canonical=written(document["terms"]) == terms.canonical() and written(document) == terms_text,
+        by_lot=terms.rule in (RuleName.LOTTERY, RuleName.FLAT),
+        seed_hash=str(document.get("seed_hash", "")),
+        nonce_hash=str(document.get("nonce_hash", "")),
+    )

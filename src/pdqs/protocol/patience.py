@@ -6,8 +6,10 @@ and when it rings the line is hung up, whatever is being waited for.
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Protocol, final
@@ -25,11 +27,64 @@ SetAlarm = Callable[[float, Callable[[], None]], Alarm]
 """Seconds, and what to call then."""
 
 
+@final
+class _Watch:
+    """One thread for every alarm of the program: a thread for each request costs more than the request itself."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._rings: dict[object, tuple[float, Callable[[], None]]] = {}
+        self._wakes_at = math.inf
+        self._thread: threading.Thread | None = None
+
+    def add(self, alarm: object, seconds: float, ring: Callable[[], None]) -> None:
+        """Have ``ring`` called then."""
+        due = time.monotonic() + seconds
+        with self._changed:
+            self._rings[alarm] = due, ring
+            if self._thread is None or not self._thread.is_alive():  # none yet, or this process was forked
+                self._wakes_at = due
+                self._thread = threading.Thread(target=self._keep, name="pdqs-patience", daemon=True)
+                self._thread.start()
+            elif due < self._wakes_at:
+                self._changed.notify()
+
+    def drop(self, alarm: object) -> None:
+        """Forget an alarm; the watch finds out when it next looks."""
+        with self._changed:
+            self._rings.pop(alarm, None)
+
+    def _keep(self) -> None:
+        while True:
+            with self._changed:
+                now = time.monotonic()
+                over = [alarm for alarm, (due, _) in self._rings.items() if due <= now]
+                ringing = [self._rings.pop(alarm)[1] for alarm in over]
+                if not ringing:
+                    self._wakes_at = min((due for due, _ in self._rings.values()), default=math.inf)
+                    self._changed.wait(None if math.isinf(self._wakes_at) else self._wakes_at - now)
+            for ring in ringing:
+                ring()
+
+
+_WATCH = _Watch()
+
+
+@final
+class _QuietAlarm:
+    def __init__(self, seconds: float, ring: Callable[[], None]) -> None:
+        self._seconds, self._ring = seconds, ring
+
+    def start(self) -> None:
+        _WATCH.add(self, self._seconds, self._ring)
+
+    def cancel(self) -> None:
+        _WATCH.drop(self)
+
+
 def quiet_alarm(seconds: float, ring: Callable[[], None]) -> Alarm:
     """An alarm by the clock, which keeps no program from ending."""
-    alarm = threading.Timer(seconds, ring)
-    alarm.daemon = True
-    return alarm
+    return _QuietAlarm(seconds, ring)
 
 
 @final
