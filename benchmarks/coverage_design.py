@@ -7,6 +7,7 @@ fill five places, the leanest twice, so later blocks are smaller. The hardest co
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -71,9 +72,9 @@ def blocks() -> Iterator[list[Group]]:
         given.update(new)
 
 
-def parts(of_each: int) -> Iterator[tuple[Group, int]]:
-    """Groups and parts in the order in which they are played."""
-    for groups in blocks():
+def parts(of_each: int, of_blocks: int | None = None) -> Iterator[tuple[Group, int]]:
+    """Groups and parts in the order in which they are played, of every block or only the first few."""
+    for groups in itertools.islice(blocks(), of_blocks):
         for part in range(of_each):
             for group in groups:
                 yield group, part

@@ -1,6 +1,6 @@
 """How often intervals under the default terms cover: five patterns of prices, four queries, small and large markets.
 
-    python benchmarks/coverage_table.py --out docs/results/coverage --rounds 2000 --seed 1 [--seconds 3600]
+    python benchmarks/coverage_table.py --out docs/results/coverage --rounds 2000 --seed 1 [--blocks 1] [--seconds 3600]
 
 Rounds come in parts of 500: the first part of every group of a block (coverage_design.py), then its second and so on to
 ``--rounds``, then the next block. It goes on where an earlier run with the same seed stopped: every finished part of a
@@ -18,6 +18,7 @@ import math
 import time
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from coverage_summary import Row, write_summary
 
 import pdqs
 from pdqs.estimate import in_stages
+from pdqs.estimate.answers import answer_from_evidence, evidence_for
 
 LEVEL = 0.95
 VALUES = 10
@@ -92,6 +94,7 @@ JUDGED: dict[str, Callable[[pdqs.Answer, np.ndarray], Outcome]] = {
 Cells = dict[tuple[str, float], list[Outcome]]
 
 
+@lru_cache(maxsize=1)
 def terms_of(group: Group) -> list[pdqs.Terms]:
     """The default terms of each query, but for whole values where the group asks for those."""
     question = "value" if group.kind == "values" else "auto"
@@ -106,7 +109,11 @@ def question_of(group: Group) -> str:
 
 
 def played(group: Group, made: Market, open_: Cells, rng: np.random.Generator) -> None:
-    """One round from bids to answers under the default terms; what is judged is added to the cells that are open."""
+    """One round from bids to answers under the default terms; what is judged is added to the cells that are open.
+
+    Answers are those of ``pdqs.answer``, whose two steps are taken apart here: what whole values add up to is the same
+    for every query of a group.
+    """
     values = made.trait if group.kind == "counts" else values_of(made.trait, rng)
     terms = terms_of(group)
     offers = pdqs.clear(made.bids, terms[0], draws=rng)
@@ -120,13 +127,14 @@ def played(group: Group, made: Market, open_: Cells, rng: np.random.Generator) -
             )
         else:
             told, got = offers, reports.only(here)
-        for one in terms:
-            cell = (one.query.kind, missing)
-            if cell not in open_:
-                continue
-            found = pdqs.answer(got, told, one, level=LEVEL)
+        wanted = [one for one in terms if (one.query.kind, missing) in open_]
+        if not wanted:
+            continue
+        evidence = evidence_for(got, told, terms[0])
+        for one in wanted:
+            found = answer_from_evidence(evidence, one, level=LEVEL)
             if found.value is not None:
-                open_[cell].append(JUDGED[one.query.kind](found, values))
+                open_[one.query.kind, missing].append(JUDGED[one.query.kind](found, values))
 
 
 def measure(group: Group, part: int, wanted: list[tuple[str, float]], seed: int) -> list[Row]:
@@ -179,7 +187,7 @@ def run(arguments: argparse.Namespace) -> list[Row]:
     lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     rows = [row for row in lines if row["seed"] == arguments.seed]
     start = time.monotonic()
-    for group, part in parts(math.ceil(arguments.rounds / PART)):
+    for group, part in parts(math.ceil(arguments.rounds / PART), arguments.blocks):
         wanted = still_wanted(group, part, rows) if group.kind in arguments.kinds else []
         if not wanted:
             continue
@@ -201,6 +209,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", choices=list(QUERIES), default=list(QUERIES), help="only groups of these")
+    parser.add_argument("--blocks", type=int, help="play only so many blocks, the first of them the corners too")
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no further cell after so long")
     arguments = parser.parse_args()
     print(write_summary(run(arguments), arguments.out))

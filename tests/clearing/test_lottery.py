@@ -29,7 +29,7 @@ from pdqs.clearing.lottery import (
     summaries,
     summarise_lottery,
 )
-from pdqs.clearing.lottery.costs import costs_of, plain_charge
+from pdqs.clearing.lottery.costs import costs_of
 from pdqs.clearing.lottery.full_curve import FullRungs
 from pdqs.clearing.lottery.market import ScaleLadder
 from pdqs.clearing.lottery.summaries import bid_bin, bid_edges, count_cells, draw_bin, draw_edges
@@ -339,8 +339,9 @@ def with_own_bid(bids: Any, words: Any, market: Any) -> LotteryResult:
         low, high = market.ladder.lowest, market.ladder.highest + 1
         while high - low > 1:
             middle = np.array([(low + high) // 2])
-            own = plain_charge(market, market.phi_of_bids(bids[i : i + 1]), words[i : i + 1], middle)
-            fits = costs.totals(middle)[0] - own[0] + reserves[i] <= market.budget_micros
+            asked = words[i] < market.count(market.phi_of_bids(bids[i : i + 1]), middle)[0]
+            own = market.posted(words[i : i + 1], middle)[0] if asked else 0
+            fits = costs.totals(middle)[0] - own + reserves[i] <= market.budget_micros
             low, high = (int(middle[0]), high) if fits else (low, int(middle[0]))
         prices[i] = market.posted(words[i : i + 1], low)[0]
     return replace(found, price_micros=prices)

@@ -43,6 +43,25 @@ def last_in_strides(holds: Callable[[Integers], Booleans], below: int, high: int
     return below
 
 
+def bracket(holds: Callable[[int], bool], below: int, high: int, guess: int, stride: int) -> tuple[int, int]:
+    """Some (a, b) in below..high + 1 with the last that holds in [a, b), looked for near a guess: a stride off, then
+    strides twice as wide.
+
+    >>> bracket(lambda g: g * g <= 30, 0, 100, 9, 2), bracket(lambda g: g < 0, 3, 100, 9, 1)
+    ((3, 7), (3, 6))
+    """
+    at = min(max(guess, below + 1), high)
+    up = holds(at)
+    low, above = (at, high + 1) if up else (below, at)
+    while low < (tried := low + stride if up else above - stride) < above:
+        held = holds(tried)
+        low, above = (tried, above) if held else (low, tried)
+        if held != up:
+            break
+        stride *= 2
+    return low, above
+
+
 def in_batches(size: int, do: Callable[[slice], None]) -> None:
     """``do`` with every batch of so many rows, two at a time where there are many."""
     parts = [slice(start, start + _BATCH) for start in range(0, size, _BATCH)]

@@ -208,10 +208,11 @@ def response_trend(summary: PriceSummary, within: Booleans) -> float:
     total = float(asked.sum())
     rate = float(reports.sum()) / total if total else 0.0
     ranks = np.cumsum(asked) - asked / 2.0
-    spread = float(asked @ (ranks - total / 2.0) ** 2)  # the mean rank of the asked is half their number
+    # Sums of products, not a product of vectors: that wakes other threads, which takes longer than the sum.
+    spread = float((asked * (ranks - total / 2.0) ** 2).sum())  # the mean rank of the asked is half their number
     if not 0.0 < rate < 1.0 or spread <= 0.0:
         return 0.0
-    return float(ranks @ (reports - rate * asked)) / math.sqrt(rate * (1.0 - rate) * spread)
+    return float((ranks * (reports - rate * asked)).sum()) / math.sqrt(rate * (1.0 - rate) * spread)
 
 
 def _ends(words: Integers, total: int, strata: int) -> Integers:

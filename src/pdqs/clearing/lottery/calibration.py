@@ -7,14 +7,15 @@ from typing import final
 
 import numpy as np
 
-from pdqs.clearing.lottery.costs import Cells, Costs, PlainOwners, costs_of, largest_charge
+from pdqs.clearing.lottery.costs import Cells, PlainOwners, costs_of, largest_charge
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import BID_BINS, LotterySummary
-from pdqs.clearing.steps import last_in_strides, last_that
+from pdqs.clearing.steps import bracket, last_in_strides, last_that
 from pdqs.model.arrays import Integers
 
 _PER_OCTAVE = 28  # rungs that a large market tries to an octave when its budget is one payment
 _TOGETHER, _MOST_TOGETHER = 2**13, 32  # owners times rungs worked out together in a search, and rungs
+_SAMPLED, _STEP, _STRIDE = 2**11, 16, 2**8  # beyond so many owners a part of them says where to look, and how near
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 
 
@@ -33,7 +34,7 @@ class LotteryCalibration:
     rungs: Integers
     totals: Integers
     climbs: Integers
-    costs: Costs | None
+    costs: PlainOwners | None
 
     @property
     def bottom(self) -> int:
@@ -54,12 +55,7 @@ def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> Lottery
     ladder, budget = market.ladder, market.budget_micros
     spare = largest_charge(market, ladder.highest)  # B_i(g) is A(g) less at most this
     if isinstance(costs, PlainOwners):
-        together = min(max(1, _TOGETHER // max(summary.owners, 1)), _MOST_TOGETHER)
-        first = last_in_strides(
-            lambda g: costs.totals(g) + spare <= budget, ladder.lowest - 1, ladder.highest, together
-        )
-        last = last_in_strides(lambda g: costs.totals(g) - spare <= budget, first, ladder.highest, together)
-        return _found(market, np.array([first, last]), costs=costs.up_to(min(last + 1, ladder.highest)))
+        return _of_owners(costs, market)
 
     def total(rung: int) -> int:
         return int(costs.totals(np.array([rung]))[0])
@@ -68,6 +64,34 @@ def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> Lottery
     top = last_that(lambda g: total(g) - spare <= budget, bottom, ladder.highest)
     rungs = np.arange(bottom, top + 1)
     return _found(market, rungs, totals=np.concatenate([[0], costs.totals(rungs[1:])]))
+
+
+def _of_owners(costs: PlainOwners, market: LotteryMarket) -> LotteryCalibration:
+    """The first and the last rung of a small market at q*."""
+    ladder, budget, spare = market.ladder, market.budget_micros, market.dearest
+    (low, above), (start, end) = (ladder.lowest - 1, ladder.highest + 1), (ladder.lowest - 1, ladder.highest + 1)
+    if len(costs) > _SAMPLED:
+        low, above, start, end = _near_sample(costs, market)
+        costs = costs.up_to(min(end, ladder.highest))  # fewer owners to go over from here on
+    together = min(max(1, _TOGETHER // max(len(costs), 1)), _MOST_TOGETHER)
+    first = last_in_strides(lambda g: costs.totals(g) + spare <= budget, low, above - 1, together)
+    last = last_in_strides(lambda g: costs.totals(g) - spare <= budget, max(first, start), end - 1, together)
+    return _found(market, np.array([first, last]), costs=costs.up_to(min(last + 1, ladder.highest)))
+
+
+def _near_sample(costs: PlainOwners, market: LotteryMarket) -> tuple[int, int, int, int]:
+    """Between which rungs the first and the last lie, looked for near where they are for one owner in sixteen."""
+    ladder, budget, spare = market.ladder, market.budget_micros, market.dearest
+    below, few = ladder.lowest - 1, costs.every(_STEP)
+    together = min(max(1, _TOGETHER // len(few)), _MOST_TOGETHER)
+    guess = last_in_strides(lambda g: _STEP * few.totals(g) + spare <= budget, below, ladder.highest, together)
+
+    def total(rung: int) -> int:
+        return int(costs.totals(np.array([rung]))[0])
+
+    low, above = bracket(lambda g: total(g) + spare <= budget, below, ladder.highest, guess, _STRIDE)
+    wide = 1 + 4 * ladder.per_octave * spare // max(budget, 1)
+    return low, above, *bracket(lambda g: total(g) - spare <= budget, low, ladder.highest, above, wide)
 
 
 def _of_cells(costs: Cells, market: LotteryMarket) -> LotteryCalibration:
@@ -105,7 +129,7 @@ def _found(
     *,
     totals: Integers = _NONE,
     climbs: Integers = _NONE,
-    costs: Costs | None = None,
+    costs: PlainOwners | None = None,
     exact: bool = True,
 ) -> LotteryCalibration:
     for array in (rungs, totals, climbs):

@@ -13,7 +13,7 @@ import numpy as np
 from pdqs.clearing.lottery.full_curve import FullRungs
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import LotterySummary, bid_edges, draw_edges
-from pdqs.model.arrays import Floats, Integers, Words
+from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import TermsError
 
 _AT_ONCE = 2**18  # owners times rungs worked out in one go
@@ -43,16 +43,6 @@ def largest_charge(market: LotteryMarket, rung: int) -> int:
     return market.dearest if market.form.plain else int(FullRungs(market, np.array([rung])).largest_charge[0, 0])
 
 
-def plain_charge(market: LotteryMarket, phi: Floats, draws: Words | Integers, rungs: Integers | int) -> Integers:
-    """P(g) = T(k; g) for owners who are asked at their rung, else 0; an infinite phi is never asked."""
-    draws = np.asarray(draws, dtype=np.int64)
-    rungs = np.broadcast_to(np.asarray(rungs, dtype=np.int64), draws.shape)
-    asked = draws < market.count(phi, rungs)
-    charges = np.zeros(draws.shape, dtype=np.int64)
-    charges[asked] = market.posted(draws[asked], rungs[asked])
-    return charges
-
-
 @final
 class PlainOwners:
     """Owner by owner, at q*. Each rung is worked out once, several at a time where owners are few."""
@@ -61,10 +51,17 @@ class PlainOwners:
         self._market, self._phi, self._draws = market, phi, draws
         self._known: dict[int, int] = {}
 
+    def __len__(self) -> int:
+        return int(self._draws.size)
+
     def up_to(self, rung: int) -> PlainOwners:
         """The same costs for rungs up to this one: whoever is not asked there is asked at none of them."""
         asked = self._draws < self._market.count(self._phi, rung)
         return PlainOwners(self._phi[asked], self._draws[asked], self._market)
+
+    def every(self, step: int) -> PlainOwners:
+        """One owner in so many."""
+        return PlainOwners(self._phi[::step], self._draws[::step], self._market)
 
     def totals(self, rungs: Integers) -> Integers:
         wanted = np.unique(rungs)
@@ -81,9 +78,9 @@ class PlainOwners:
         if rungs.size == 1:
             return np.array([self._market.posted(self._draws[asked[0]], rungs).sum()])
         row, owner = np.nonzero(asked)
-        totals = np.zeros(rungs.size, dtype=np.int64)
-        np.add.at(totals, row, self._market.posted(self._draws[owner], rungs[row]))
-        return totals
+        heaped = np.zeros(row.size + 1, dtype=np.int64)
+        np.cumsum(self._market.posted(self._draws[owner], rungs, row), out=heaped[1:])
+        return np.diff(heaped[np.searchsorted(row, np.arange(rungs.size + 1))])
 
 
 @final

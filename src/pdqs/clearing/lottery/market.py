@@ -126,34 +126,48 @@ class LotteryMarket:
 
     def count(self, phi: Floats, rungs: Integers | int) -> Integers:
         """R = floor(2^bits sqrt(min(1, m1 s / phi))): at how many words an owner is asked at this rung."""
-        full = self.form.best.m1 * self.ladder.scale(np.asarray(rungs))
+        full = self._full(np.asarray(rungs))
         chances = np.asarray(np.maximum(np.maximum(full, _NOTHING), phi))
         np.divide(full, chances, out=chances)
         np.sqrt(chances, out=chances)
         chances *= float(self.words)
         return chances.astype(np.int64)
 
+    def _full(self, rungs: Integers) -> Floats:
+        """m1 s: up to this phi everyone is asked."""
+        scales, first = self._scales
+        return self.form.best.m1 * scales[rungs - first]
+
+    @cached_property
+    def _scales(self) -> tuple[Floats, int]:
+        """Those of the ladder and the rung of the first of them, looked up once for a clearing."""
+        return _scales(self.ladder), self.ladder.lowest - 1
+
     def threshold(self, draws: Words | Integers, rungs: Integers | int) -> Floats:
         """The largest bid that word k is offered at a rung, to a few ulps; minus infinity if no bid is asked."""
         share = (draws + 1.0) / self.words
         return self.form.threshold(share, self.ladder.scale(np.asarray(rungs)))
 
-    def posted(self, draws: Words | Integers, rungs: Integers | int) -> Integers:
+    def posted(self, draws: Words | Integers, rungs: Integers | int, of: Integers | None = None) -> Integers:
         """T(k; g) at q*: exactly the largest whole price c <= ``dearest`` with R(c; g) > k; 0 if there is none.
 
-        Made from the formula, and looked at again where the rounding of the formula could change its last digit.
+        There is a rung for all draws, one for each, or ``of`` says which of the rungs is a draw's. Made from the
+        formula, and looked at again where the rounding of the formula could change its last digit.
         """
         rungs = np.asarray(rungs)
         if self.dearest < self.cheapest:
             return np.zeros(draws.shape, dtype=np.int64)
-        guess = self._unrounded(draws, rungs)
+        full = self._full(rungs) * float(self.words) ** 2
+        least, most = (self.count(phi, rungs) for phi in self._phi_of_ends)
+        if of is not None:
+            full, least, most, rungs = full[of], least[of], most[of], rungs[of]
+        guess = self._unrounded(draws, full)
         whole = np.floor(guess)
         guess -= whole
         guess -= 0.5
         doubtful = np.abs(guess, out=guess) >= 0.5 - self._slack
         np.maximum(whole, self.cheapest, out=whole)
         prices = np.minimum(whole, max(self.dearest - 1, self.cheapest), out=whole).astype(np.int64)
-        least, most = (self.count(phi, rungs) for phi in self._phi_of_ends)
         at_top, nobody = draws < least, draws >= most
         np.putmask(prices, at_top, self.dearest)
         np.putmask(prices, nobody, 0)
@@ -163,12 +177,12 @@ class LotteryMarket:
             prices[check] = self._corrected(prices[check], words, rungs)
         return prices
 
-    def _unrounded(self, draws: Words | Integers, rungs: Integers) -> Floats:
-        """The price, in micro-units, at which phi = m1 s / u^2 at u = (k + 1)/2^bits."""
+    def _unrounded(self, draws: Words | Integers, full: Floats) -> Floats:
+        """The price, in micro-units, at which phi = m1 s / u^2 at u = (k + 1)/2^bits; ``full`` is m1 s 2^(2 bits)."""
         line = self.form.line
         wanted = np.asarray(draws + 1.0, dtype=np.float64)
         np.square(wanted, out=wanted)
-        np.divide(self.form.best.m1 * self.ladder.scale(rungs) * float(self.words) ** 2, wanted, out=wanted)
+        np.divide(full, wanted, out=wanted)
         piece = 0 if line.knots.size == 2 else np.searchsorted(line.prices[1:-1], wanted, side="right")
         gain, shift = self._turned
         wanted *= gain[piece]

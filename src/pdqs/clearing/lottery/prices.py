@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdqs.clearing.lottery.calibration import LotteryCalibration
-from pdqs.clearing.lottery.costs import Costs, plain_charge
+from pdqs.clearing.lottery.costs import PlainOwners
 from pdqs.clearing.lottery.full_curve import FullRungs, in_parts
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import bid_bin
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.privacy.loss import round_q_down
+
+_FEW = 64  # rungs between which the cost of each is worked out, rather than searched among
+_MOST_TRIES, _AT_ONCE = 31, 2**13  # rungs of an owner tried together, and prices worked out for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,72 +39,85 @@ def pricer(calibration: LotteryCalibration) -> Callable[[Floats, Words], Own]:
     return lambda bids, draws: _at_q_star(bids, draws.astype(np.int64), calibration, costs)
 
 
-def _last_of_each(fits: Callable[[Integers, Integers], Booleans], owners: int, below: int, high: int) -> Integers:
-    """The same for many owners at once: ``fits(which, rungs)`` tells of those asked after."""
-    low, above = np.full(owners, below, dtype=np.int64), np.full(owners, high + 1, dtype=np.int64)
+def _last_of_each(
+    fits: Callable[[Integers, Integers], Booleans], owners: int, calibration: LotteryCalibration, heard: int
+) -> Integers:
+    """The last rung of each owner up to the top where a condition that is true up to some point holds, else the bottom.
+
+    ``fits(which, rungs)`` tells of those asked after. Several rungs of an owner are tried at once where calls cost more
+    than what they work out: each rung takes the prices of ``heard`` owners.
+    """
+    low = np.full(owners, calibration.bottom, dtype=np.int64)
+    above = np.full(owners, calibration.top + 1, dtype=np.int64)
     open_ = np.flatnonzero(above - low > 1)
     while open_.size:
-        middle = (low[open_] + above[open_]) // 2
-        holds = fits(open_, middle)
-        low[open_] = np.where(holds, middle, low[open_])
-        above[open_] = np.where(holds, above[open_], middle)
+        start, way = low[open_], above[open_] - low[open_]
+        rungs = int(np.count_nonzero(np.diff(np.sort(start)))) + 1
+        tries = max(1, min(_MOST_TRIES, _AT_ONCE // (rungs * max(heard, 1)), _AT_ONCE // open_.size))
+        tried = start[:, None] + np.arange(1, tries + 1) * way[:, None] // (tries + 1)
+        holds = fits(np.repeat(open_, tries), tried.ravel()).reshape(tried.shape).sum(axis=1)
+        ends = np.column_stack([start, tried, start + way])  # what holds comes first
+        each = np.arange(open_.size)
+        low[open_], above[open_] = ends[each, holds], ends[each, holds + 1]
         open_ = open_[above[open_] - low[open_] > 1]
     return low
 
 
-def _at_q_star(bids: Floats, draws: Integers, calibration: LotteryCalibration, costs: Costs) -> Own:
+def _last_affordable(spare: Integers, calibration: LotteryCalibration, costs: PlainOwners) -> Integers:
+    """The last rung at which the whole market costs no more than each of these sums."""
+    bottom, top = calibration.bottom, calibration.top
+    if top - bottom > _FEW:
+        return _last_of_each(lambda which, g: costs.totals(g) <= spare[which], spare.size, calibration, len(costs))
+    return bottom + np.searchsorted(costs.totals(np.arange(bottom + 1, top + 1)), spare, side="right")
+
+
+def _at_q_star(bids: Floats, draws: Integers, calibration: LotteryCalibration, costs: PlainOwners) -> Own:
     """Few owners, all at q*: her rung from her own price, her price from everyone else."""
     market = calibration.market
     reserves, phi = market.reserve(bids), market.phi_of_bids(bids)
     # Whoever is not asked just above the top is charged nothing at any rung that is tried.
     charged = draws < market.count(phi, min(calibration.top + 1, market.ladder.highest))
-
-    def left(which: Integers, rungs: Integers) -> Integers:
-        """beta - B_i(g)."""
-        found = market.budget_micros - costs.totals(rungs)
-        some = np.flatnonzero(charged[which])
-        found[some] += plain_charge(market, phi[which[some]], draws[which[some]], rungs[some])
-        return found
-
-    rungs = _last_of_each(
-        lambda which, g: left(which, g) >= reserves[which], bids.size, calibration.bottom, calibration.top
-    )
+    some, others = np.flatnonzero(charged), np.flatnonzero(~charged)
+    rungs, prices = np.empty(bids.size, dtype=np.int64), np.zeros(bids.size, dtype=np.int64)
+    rungs[others] = _last_affordable(market.budget_micros - reserves[others], calibration, costs)
+    rungs[some], prices[some] = _rungs_and_prices(reserves[some], phi[some], draws[some], calibration, costs)
     counts = market.count(phi, rungs)
     asked = draws < counts
-    chosen = np.flatnonzero(asked)
-    prices = np.zeros(bids.size, dtype=np.int64)
-    prices[chosen] = _crossing(chosen, draws, calibration, left)
-    return Own(counts, asked, np.where(asked, market.form.best.q, 0.0), prices)
+    return Own(counts, asked, np.where(asked, market.form.best.q, 0.0), np.where(asked, prices, 0))
 
 
-def _crossing(
-    chosen: Integers, draws: Integers, calibration: LotteryCalibration, left: Callable[[Integers, Integers], Integers]
-) -> Integers:
-    """max_g min(beta - B_i(g), T(k_i; g)): the first falls with g and the second rises, so it is where they cross."""
-    market, highest = calibration.market, calibration.market.ladder.highest
-    words = draws[chosen]
-    before = _last_of_each(
-        lambda which, g: market.posted(words[which], g) <= left(chosen[which], g),
-        chosen.size,
-        calibration.bottom,
-        calibration.top,
-    )
-    after = np.minimum(before + 1, highest)
-    reached = np.where(before < market.ladder.lowest, 0, market.posted(words, before))
-    beyond = np.minimum(left(chosen, after), market.posted(words, after))
-    return np.maximum(reached, beyond)
+def _rungs_and_prices(
+    reserves: Integers, phi: Floats, draws: Integers, calibration: LotteryCalibration, costs: PlainOwners
+) -> tuple[Integers, Integers]:
+    """G_i, and max_g min(beta - B_i(g), T(k_i; g)): the first falls with g and the second rises, so it is where they
+    cross. Both are searched for together, for they go over the same rungs."""
+    market, owners = calibration.market, draws.size
+
+    def left(which: Integers, rungs: Integers, posted: Integers) -> Integers:
+        """beta - B_i(g): what is charged to herself is taken out of the total."""
+        asked = draws[which] < market.count(phi[which], rungs)
+        return market.budget_micros - costs.totals(rungs) + np.where(asked, posted, 0)
+
+    def fits(which: Integers, rungs: Integers) -> Booleans:
+        one = which % owners
+        posted = market.posted(draws[one], rungs)
+        return left(one, rungs, posted) >= np.where(which < owners, reserves[one], posted)
+
+    found = _last_of_each(fits, 2 * owners, calibration, len(costs))
+    last, before = found[:owners], found[owners:]
+    after = np.minimum(before + 1, market.ladder.highest)
+    reached = np.where(before < market.ladder.lowest, 0, market.posted(draws, before))
+    posted = market.posted(draws, after)
+    return last, np.maximum(reached, np.minimum(left(np.arange(owners), after, posted), posted))
 
 
 def posted_prices(bids: Floats, draws: Words, calibration: LotteryCalibration) -> Integers:
     """Of a small market at q*: the highest price at which each owner, asked or not, would be asked."""
     market, costs = calibration.market, calibration.costs
     assert costs is not None, "prices beyond q* or of large markets are those of the rung"
-    phi, words = market.phi_of_bids(bids), draws.astype(np.int64)
-
-    def left(which: Integers, rungs: Integers) -> Integers:
-        return market.budget_micros - costs.totals(rungs) + plain_charge(market, phi[which], words[which], rungs)
-
-    return np.maximum(_crossing(np.arange(bids.size), words, calibration, left), 0)
+    words = draws.astype(np.int64)
+    prices = _rungs_and_prices(market.reserve(bids), market.phi_of_bids(bids), words, calibration, costs)[1]
+    return np.maximum(prices, 0)
 
 
 def _by_words(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Own:
