@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import final
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 from sqlalchemy.exc import OperationalError
 
 from pdqs.market.context import Market
@@ -84,15 +84,22 @@ def begin(market: Market, connection: Connection, user: User, *, by: str, device
     return cookie
 
 
+# Made once: every page asks this, and to write the statement takes longer than to answer it.
+_BY_COOKIE = (
+    select(users, *(sessions.c[name] for name in ("expires_at_ms", "seen_at_ms", "started_at_ms", "made_by")))
+    .join(sessions, sessions.c.user_id == users.c.user_id)
+    .where(
+        sessions.c.cookie_hash == bindparam("cookie_hash", type_=sessions.c.cookie_hash.type),
+        users.c.disabled_at_ms.is_(None),
+    )
+)
+
+
 def session_of(market: Market, cookie: str) -> Session:
     """The session behind a cookie, which is good for the idle time again from now."""
     digest, now = hashed(cookie), market.clock()
-    with market.store.read() as connection:
-        row = connection.execute(
-            select(users, *(sessions.c[name] for name in ("expires_at_ms", "seen_at_ms", "started_at_ms", "made_by")))
-            .join(sessions, sessions.c.user_id == users.c.user_id)
-            .where(sessions.c.cookie_hash == digest, users.c.disabled_at_ms.is_(None))
-        ).one_or_none()
+    with market.store.look() as connection:
+        row = connection.execute(_BY_COOKIE, {"cookie_hash": digest}).one_or_none()
     if row is None or now >= _end(market.settings, row.role, row.seen_at_ms, row.expires_at_ms):
         raise UnauthorizedError(ProblemType.NO_SESSION, "sign in first: the session is unknown or has run out")
     idle_ms = limits_of(market.settings, row.role).idle_ms

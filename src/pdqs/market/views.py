@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Select, Table, bindparam, func, select
 
 from pdqs.market.ledger import account_of
 from pdqs.market.round_terms import question_of, terms_of
@@ -83,8 +83,9 @@ def visible_round(connection: Connection, actor: User, round_id: str, *, lock: b
     return row
 
 
-def opened_stages(connection: Connection, ids: Sequence[str]) -> dict[str, list[Found]]:
-    """The stages of rounds that have opened, in order, with how many of each have reported."""
+def _every_opened_stage() -> Select[Any]:
+    """The stages of rounds that have opened, with how many of each have reported."""
+    ids = bindparam("ids", expanding=True, type_=stages.c.round_id.type)
     hers = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
     came = (
         select(offers.c.round_id, offers.c.stage, func.count().label("reports"))
@@ -94,14 +95,21 @@ def opened_stages(connection: Connection, ids: Sequence[str]) -> dict[str, list[
         .subquery()
     )
     theirs = (came.c.round_id == stages.c.round_id) & (came.c.stage == stages.c.number)
-    listed = (
+    return (
         select(stages, func.coalesce(came.c.reports, 0).label("reports"))
         .outerjoin(came, theirs)
         .where(stages.c.round_id.in_(ids))
         .order_by(stages.c.round_id, stages.c.number)
     )
+
+
+_OPENED = _every_opened_stage()
+
+
+def opened_stages(connection: Connection, ids: Sequence[str]) -> dict[str, list[Found]]:
+    """The stages of rounds that have opened, in order, with how many of each have reported."""
     found: dict[str, list[Found]] = {}
-    for row in connection.execute(listed):
+    for row in connection.execute(_OPENED, {"ids": list(ids)}):
         found.setdefault(row.round_id, []).append(row)
     return found
 
