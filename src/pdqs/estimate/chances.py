@@ -11,6 +11,7 @@ All sums are kept as whole numbers of units of 2^-28, so any split over machines
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -194,17 +195,16 @@ class Sampled:
         return float(1.0 / np.sum(self.part**2 * self.steep / self.weight**2)) if self.part.size else 0.0
 
 
+@lru_cache(maxsize=8)  # an answer needs it for its estimate, its interval, its information and its bands
 def sampled(statistic: Functional, tally: ChanceTally) -> Sampled:
     """The ratio-form estimate of every stratum and what its variance needs; nothing heard gives no rows."""
     heard = np.flatnonzero(tally.reported)
-    lifts = [np.array(tally.lifts[h], dtype=np.float64) * _UNIT for h in heard]
+    lifts = np.array(tally.lifts, dtype=np.float64)[heard] * _UNIT
     weight = _totals(tally.weights)[heard]
     rate = tally.reported[heard] / tally.asked[heard]
     centre, spread = statistic.centre, statistic.spread
-    size = (heard.size, centre.size)
-    first = np.array([statistic.first(row) for row in lifts]).reshape(size)
-    squares = np.array([statistic.second(row) for row in lifts]).reshape(size)
-    steepness = np.array([row.sum() for row in lifts]).reshape(-1, 1)
+    first, squares = statistic.first(lifts), statistic.second(lifts)
+    steepness = lifts.sum(axis=1, keepdims=True)
     owners = tally.owners[heard]
     return Sampled(
         part=owners / max(int(owners.sum()), 1),

@@ -21,11 +21,13 @@ import numpy as np
 
 from pdqs.estimate.chances import Sampled
 from pdqs.estimate.functionals import Functional
-from pdqs.estimate.score import Ends, Quadratic, Scored, fixed_point, solve
+from pdqs.estimate.score import Quadratic, Scored, fixed_point, solve
 from pdqs.model.arrays import Booleans, Floats
 
 PULL = 4.0
 """lambda_h = n_eff / (n_eff + 4): how far a stratum's own estimate is believed inside its variance."""
+
+_SIDES = np.array([[1.0], [-1.0]])  # at the lower end the estimate lies above, at the upper one below
 
 MOST_SKEW = 1.0
 """The correction is the first term of a series: beyond a skewness of 1 it would say more than it knows."""
@@ -51,7 +53,7 @@ class ShareVariance:
     slope: Floats
 
     def at(self, p: Floats) -> Floats:
-        """V_h(p), at a p for each cell."""
+        """V_h(p), at a p for each cell; of several rows of p, with an axis between, one table each."""
         pi = self.own + self.rest * p
         value: Floats = self.scale * (self.drawn * pi * (1 - pi) + self.inside * pi + self.outside * (1 - pi))
         return value
@@ -68,27 +70,28 @@ class ShareVariance:
     def skewness(self, p: Floats, variances: Floats) -> Floats:
         """gamma = sum_h k3_h / V^1.5, k3 the third cumulant of a report that says 1 with its chance at p."""
         said = self.floor + self.slope * (self.own + self.rest * p)
-        third = (self.cube * said * (1 - said) * (1 - 2 * said)).sum(axis=0)
-        value: Floats = third / np.maximum(variances.sum(axis=0), 1e-100) ** 1.5
+        third = (self.cube * said * (1 - said) * (1 - 2 * said)).sum(axis=-2)
+        value: Floats = third / np.maximum(variances.sum(axis=-2), 1e-100) ** 1.5
         return value
 
-    def reach(self, p: Floats, tail: float, side: float) -> Floats:
-        """How many standard errors the estimate may lie above p (``side`` 1) or below it (-1).
+    def reach(self, p: Floats, tail: Floats | float, side: Floats | float) -> Floats:
+        """How many standard errors the estimate may lie above p (``side`` 1) or below it (-1), for any rows of p.
 
         Student's t at Satterthwaite's df = (sum V)^2 / sum V^2/f, and more where that tail is the longer one.
         """
-        variances = self.at(p)
+        rows = p[..., None, :]
+        variances = self.at(rows)
         t = student(variances, self.freedom, tail)
-        skew = np.minimum(np.maximum(side * self.skewness(p, variances), 0.0), MOST_SKEW)
+        skew = np.minimum(np.maximum(side * self.skewness(rows, variances), 0.0), MOST_SKEW)
         return t + skew * np.maximum(t * t - 1.0, 0.0) / 6.0
 
 
-def student(variances: Floats, freedom: Floats, tail: float) -> Floats:
+def student(variances: Floats, freedom: Floats, tail: Floats | float) -> Floats:
     """The upper ``tail`` point of t with Satterthwaite's degrees of freedom, for each column."""
     from scipy.special import stdtrit  # a slow import, needed by answers with chances only
 
-    total = variances.sum(axis=0)
-    df = total**2 / np.maximum((variances**2 / freedom).sum(axis=0), 1e-300)
+    total = variances.sum(axis=-2)
+    df = total**2 / np.maximum((variances**2 / freedom).sum(axis=-2), 1e-300)
     value: Floats = stdtrit(np.maximum(df, 1.0), 1.0 - tail)
     return value
 
@@ -134,16 +137,19 @@ def share_intervals(statistic: Functional, found: Sampled, level: float) -> Scor
 
 def solved_shares(estimate: Floats, variance: ShareVariance, tail: float) -> Scored:
     """Solve the quadratic, with the degrees of freedom that hold at each end."""
-    quadratic = variance.quadratic()
+    return solved_at_tails(estimate, variance, (tail,))[0]
 
-    def ends(low: Floats, high: Floats) -> Ends:
-        return (
-            solve(estimate, quadratic, variance.reach(low, tail, 1.0))[0],
-            solve(estimate, quadratic, variance.reach(high, tail, -1.0))[1],
-        )
 
-    low, high = fixed_point(ends, np.clip(estimate, 0.0, 1.0))
-    return Scored(estimate, low, high)
+def solved_at_tails(estimate: Floats, variance: ShareVariance, tails: tuple[float, ...]) -> list[Scored]:
+    """The same at several tails together: both ends at every tail in one array, of (tail, end, cell)."""
+    quadratic, each = variance.quadratic(), np.array(tails)[:, None, None]
+
+    def ends(found: Floats) -> Floats:
+        low, high = solve(estimate, quadratic, variance.reach(found, each, _SIDES))
+        return np.stack([low[:, 0], high[:, 1]], axis=1)
+
+    start = np.broadcast_to(np.clip(estimate, 0.0, 1.0), (len(tails), 2, estimate.size))
+    return [Scored(estimate, low, high) for low, high in fixed_point(ends, start)]
 
 
 def simultaneous_level(level: float, cells: int) -> float:

@@ -21,6 +21,10 @@ from pdqs.rounds.terms import Terms
 class Functional(Protocol):
     """One statistic, or one per value of the domain, as arrays."""
 
+    def __hash__(self) -> int:
+        """What is read off a tally is kept by the functional it was read for."""
+        ...
+
     @property
     def centre(self) -> Floats:
         """The mean of g over the domain."""
@@ -42,11 +46,11 @@ class Functional(Protocol):
         ...
 
     def first(self, histogram: Floats) -> Floats:
-        """sum_v H_v g'(v)."""
+        """sum_v H_v g'(v); of several histograms, one in a row, a row of sums for each."""
         ...
 
     def second(self, histogram: Floats) -> Floats:
-        """sum_v H_v g'(v)^2."""
+        """sum_v H_v g'(v)^2, in the same way."""
         ...
 
 
@@ -74,11 +78,12 @@ class _Belonging(ABC):
         return np.zeros(self.size), np.ones(self.size)
 
     def first(self, histogram: Floats) -> Floats:
-        first: Floats = self.counted(histogram) - self.centre * histogram.sum()
+        first: Floats = self.counted(histogram) - self.centre * histogram.sum(axis=-1, keepdims=True)
         return first
 
     def second(self, histogram: Floats) -> Floats:
-        second: Floats = self.counted(histogram) * (1.0 - 2.0 * self.centre) + self.centre**2 * histogram.sum()
+        centre, whole = self.centre, histogram.sum(axis=-1, keepdims=True)
+        second: Floats = self.counted(histogram) * (1.0 - 2.0 * centre) + centre**2 * whole
         return second
 
 
@@ -113,7 +118,7 @@ class CumulativeShares(_Belonging):
         return np.full(self.size, 0.5)
 
     def counted(self, histogram: Floats) -> Floats:
-        return np.cumsum(histogram)
+        return np.cumsum(histogram, axis=-1)
 
 
 @final
@@ -140,12 +145,16 @@ class NumberMean:
         return self.centre
 
     def first(self, histogram: Floats) -> Floats:
-        first: Floats = np.dot(histogram, self.numbers - self.centre)[None]
-        return first
+        return _dots(histogram, self.numbers - self.centre)
 
     def second(self, histogram: Floats) -> Floats:
-        second: Floats = np.dot(histogram, (self.numbers - self.centre) ** 2)[None]
-        return second
+        return _dots(histogram, (self.numbers - self.centre) ** 2)
+
+
+def _dots(histogram: Floats, figures: Floats) -> Floats:
+    """Each histogram times the figures, one by one: the same bits however many there are."""
+    rows = histogram.reshape(-1, figures.size)
+    return np.array([np.dot(row, figures) for row in rows]).reshape(*histogram.shape[:-1], 1)
 
 
 def statistic_of(terms: Terms) -> Functional:

@@ -15,12 +15,11 @@ where a dear few hold the trait.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from pdqs.estimate.chances import ChanceTally, Sampled, sampled
-from pdqs.estimate.drawn import ShareVariance, share_variance, simultaneous_level, solved_shares
+from pdqs.estimate.chances import ChanceTally, sampled
+from pdqs.estimate.drawn import share_variance, simultaneous_level, solved_at_tails
 from pdqs.estimate.drawn_mean import mean_interval
 from pdqs.estimate.functionals import CumulativeShares, Functional
 from pdqs.estimate.gap import widened
@@ -44,8 +43,9 @@ def relaxed(level: float, unheard: float) -> float:
 def guarded_shares(statistic: Functional, tally: ChanceTally, level: float) -> Scored:
     """Shares of all owners, each at this level apart from the others."""
     found = sampled(statistic, tally)
-    variance = share_variance(statistic, found)
-    low, high = _hull(tally, level, (0.0, 1.0), lambda at: _share_ends(found, variance, at))
+    tails = tuple((1.0 - at) / 2.0 for at in _levels(tally, level))
+    solved = solved_at_tails(found.estimate, share_variance(statistic, found), tails)
+    low, high = _hull(tally, (0.0, 1.0), [(each.low, each.high) for each in solved])
     return Scored(found.estimate, low, high)
 
 
@@ -65,7 +65,7 @@ def guarded_mean(
         low, high = mean_interval(statistic, found, level, level_gap=level_gap)
         return np.array(low), np.array(high)
 
-    low, high = _hull(tally, level, ends, at)
+    low, high = _hull(tally, ends, [at(each) for each in _levels(tally, level)])
     return float(found.estimate[0]), float(low), float(high)
 
 
@@ -79,12 +79,12 @@ def guarded_quantile(
     return CodeInterval(near.code, min(near.low, far.low), max(near.high, far.high), near.shares)
 
 
-def _share_ends(found: Sampled, variance: ShareVariance, level: float) -> Ends:
-    ends = solved_shares(found.estimate, variance, (1.0 - level) / 2.0)
-    return ends.low, ends.high
+def _levels(tally: ChanceTally, level: float) -> tuple[float, float]:
+    """That of each of the two cases."""
+    return level, relaxed(level, tally.unheard)
 
 
-def _hull(tally: ChanceTally, level: float, ends: tuple[float, float], at: Callable[[float], Ends]) -> Ends:
-    near = widened(*at(level), tally.barred, ends)
-    far = widened(*at(relaxed(level, tally.unheard)), tally.gap, ends)
+def _hull(tally: ChanceTally, ends: tuple[float, float], found: list[Ends]) -> Ends:
+    """Of the interval of each case, widened by its gap."""
+    near, far = widened(*found[0], tally.barred, ends), widened(*found[1], tally.gap, ends)
     return np.minimum(near[0], far[0]), np.maximum(near[1], far[1])

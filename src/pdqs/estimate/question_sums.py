@@ -63,8 +63,10 @@ def sums_for_question(reports: Reports, offers: Offers, strata: Strata | None, p
             return None
 
 
-def side_sums_of(reports: Reports, offers: Offers, p: float, *, chances: bool) -> StagedSides:
-    """The sides of every stage, in one batch; ``chances`` count under a lottery."""
+def side_sums_of(
+    reports: Reports, offers: Offers, p: float, *, chances: bool, stages: int | None = None
+) -> StagedSides:
+    """The sides of every stage, or of the first so many, in one batch; ``chances`` count under a lottery."""
     arrived = reports.arrived & offers.asked
     if bool((early := arrived & (offers.side < 0)).any()):
         row = int(np.argmax(early)) + 1
@@ -75,7 +77,8 @@ def side_sums_of(reports: Reports, offers: Offers, p: float, *, chances: bool) -
         drawn = offers.chance[here] if chances else None
         return tally_sides(offers.side[here], reports.codes[here], offers.q[here], p, chances=drawn)
 
-    return StagedSides(stages=tuple(tallied(stage) for stage in range(1, offers.question.stages + 1)))
+    last = offers.question.stages if stages is None else stages
+    return StagedSides(stages=tuple(tallied(stage) for stage in range(1, last + 1)))
 
 
 def _buckets(reports: Reports, offers: Offers, arrived: Booleans, strata: Strata | None) -> BucketTally | DrawnBuckets:

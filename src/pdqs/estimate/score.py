@@ -136,9 +136,9 @@ def _combined(
     return x + total / weight, variance
 
 
-def fixed_point(ends: Callable[[Floats, Floats], Ends], start: Floats, *, steps: int = 4) -> Ends:
-    """Ends whose reach depends on where they lie: ``ends(p_low, p_high)`` again from the last ones."""
-    low, high = start, start
+def fixed_point(ends: Callable[[Floats], Floats], start: Floats, *, steps: int = 4) -> Floats:
+    """Ends whose reach depends on where they lie: ``ends`` again from the last ones."""
+    found = start
     for _ in range(steps):
-        low, high = ends(low, high)
-    return low, high
+        found = ends(found)
+    return found

@@ -12,6 +12,7 @@ say nothing about values, 1/chance when owners were drawn by lottery (section 10
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -143,6 +144,7 @@ class SideSums:
         )
 
 
+@lru_cache(maxsize=8)  # a dozen windows are read off the same tally
 def side_sums(tally: SideTally) -> SideSums:
     """The tally's sums as numbers."""
     parts = (tally.first, tally.variance, tally.square, tally.third, tally.weight, tally.weight_square)

@@ -40,7 +40,7 @@ def left_before(offers: Offers, reports: Reports, terms: Terms, stage: int) -> W
     refuse_first_or_beyond(stage, terms)
     before = reports.only(offers.stage < stage)
     lottery = by_chances(terms)
-    sums = side_sums_of(before, offers, share_asked(terms.query), chances=lottery)
+    sums = side_sums_of(before, offers, share_asked(terms.query), chances=lottery, stages=stage - 1)
     return left_open(sums, stage - 1, terms, lottery=lottery)
 
 

@@ -174,7 +174,7 @@ class Terms(Shown):
         assert isinstance(self.question, Question), "terms resolve their question when they are made"
         return self.question
 
-    @property
+    @cached_property
     def domain(self) -> Domain:
         """What an owner's value may be."""
         return self.query.question.domain
