@@ -33,14 +33,23 @@ def last_in_strides(holds: Callable[[Integers], Booleans], below: int, high: int
     """
     above = high + 1
     while above - below > 1:
-        parts = min(at_once, above - below - 1) + 1
-        tried = below + np.arange(1, parts) * (above - below) // parts
-        held = int(np.count_nonzero(holds(tried)))
-        below, above = (
-            (below if held == 0 else int(tried[held - 1])),
-            (above if held == parts - 1 else int(tried[held])),
-        )
+        below, above = closer(holds, below, above, at_once)
     return below
+
+
+def closer(holds: Callable[[Integers], Booleans], below: int, above: int, at_once: int) -> tuple[int, int]:
+    """One step of it: a narrower [below, above) around the last that holds, from so many looked at together.
+
+    >>> closer(lambda g: g * g <= 30, 0, 100, 9)
+    (0, 10)
+    """
+    parts = min(at_once, above - below - 1) + 1
+    tried = below + np.arange(1, parts) * (above - below) // parts
+    held = int(np.count_nonzero(holds(tried)))
+    return (
+        (below if held == 0 else int(tried[held - 1])),
+        (above if held == parts - 1 else int(tried[held])),
+    )
 
 
 def bracket(holds: Callable[[int], bool], below: int, high: int, guess: int, stride: int) -> tuple[int, int]:

@@ -6,7 +6,8 @@ Levels where prices tell nothing, buckets, and the sides of every stage; whole v
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
+from itertools import accumulate
 from typing import final
 
 import numpy as np
@@ -38,12 +39,16 @@ class StagedSides:
 
     def up_to(self, stage: int) -> SideTally:
         """All sides of the first so many stages."""
-        return reduce(SideTally.merged, self.stages[:stage])
+        return self._heaped[stage - 1]
 
-    @cached_property
+    @property
     def together(self) -> SideTally:
         """The sides of all stages."""
         return self.up_to(len(self.stages))
+
+    @cached_property
+    def _heaped(self) -> tuple[SideTally, ...]:
+        return tuple(accumulate(self.stages, SideTally.merged))
 
 
 QuestionSums = LevelTally | BucketTally | DrawnBuckets | StagedSides

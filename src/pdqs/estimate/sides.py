@@ -46,12 +46,10 @@ class SideTally:
         """The tally of both sets of answers together."""
         assert self.p == other.p, "tallies about different shares"
         thresholds = np.union1d(self.thresholds, other.thresholds)
+        here, there = (np.searchsorted(thresholds, each.thresholds).tolist() for each in (self, other))
 
         def both(ours: Sums, theirs: Sums) -> Sums:
-            return added(
-                _placed(ours, self.thresholds, thresholds),
-                _placed(theirs, other.thresholds, thresholds),
-            )
+            return added(_placed(ours, here, thresholds.size), _placed(theirs, there, thresholds.size))
 
         return SideTally(
             p=self.p,
@@ -66,9 +64,9 @@ class SideTally:
         )
 
 
-def _placed(sums: Sums, at: Integers, among: Integers) -> Sums:
-    places = [0] * among.size
-    for place, total in zip(np.searchsorted(among, at).tolist(), sums, strict=True):
+def _placed(sums: Sums, at: list[int], size: int) -> Sums:
+    places = [0] * size
+    for place, total in zip(at, sums, strict=True):
         places[place] = total
     return tuple(places)
 

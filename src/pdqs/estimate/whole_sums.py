@@ -9,6 +9,7 @@ from pdqs.model.arrays import Floats, Integers
 UNIT = 2.0**-40
 _LIMB_BITS = 30
 _ROWS = 2**20  # a float64 holds the sum of this many limbs exactly
+_WHOLE = 2.0**62  # below this a sum is a plain whole number
 
 Sums = tuple[int, ...]
 """Whole numbers of units, one for each cell."""
@@ -24,6 +25,11 @@ def exact_sums(values: Floats, cells: Integers, size: int) -> Sums:
     for start in range(0, values.size, _ROWS):
         units = np.floor(values[start : start + _ROWS] / UNIT)
         at = cells[start : start + _ROWS]
+        if float(np.abs(units).max(initial=0.0)) * units.size < _WHOLE:
+            few = np.zeros(size, dtype=np.int64)
+            np.add.at(few, at, units.astype(np.int64))
+            totals = [total + more for total, more in zip(totals, few.tolist(), strict=True)]
+            continue
         sign, rest, shift = np.sign(units), np.abs(units), 0
         while rest.any():
             higher = np.floor(rest * 2.0**-_LIMB_BITS)

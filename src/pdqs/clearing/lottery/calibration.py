@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -10,12 +11,11 @@ import numpy as np
 from pdqs.clearing.lottery.costs import Cells, PlainOwners, costs_of, largest_charge
 from pdqs.clearing.lottery.market import LotteryMarket
 from pdqs.clearing.lottery.summaries import BID_BINS, LotterySummary
-from pdqs.clearing.steps import bracket, last_in_strides, last_that
-from pdqs.model.arrays import Integers
+from pdqs.clearing.steps import bracket, closer, last_in_strides, last_that
+from pdqs.model.arrays import Booleans, Integers
 
 _PER_OCTAVE = 28  # rungs that a large market tries to an octave when its budget is one payment
 _TOGETHER, _MOST_TOGETHER = 2**13, 32  # owners times rungs worked out together in a search, and rungs
-_SAMPLED, _STEP, _STRIDE = 2**11, 16, 2**8  # beyond so many owners a part of them says where to look, and how near
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 
 
@@ -69,29 +69,27 @@ def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> Lottery
 def _of_owners(costs: PlainOwners, market: LotteryMarket) -> LotteryCalibration:
     """The first and the last rung of a small market at q*."""
     ladder, budget, spare = market.ladder, market.budget_micros, market.dearest
-    (low, above), (start, end) = (ladder.lowest - 1, ladder.highest + 1), (ladder.lowest - 1, ladder.highest + 1)
-    if len(costs) > _SAMPLED:
-        low, above, start, end = _near_sample(costs, market)
-        costs = costs.up_to(min(end, ladder.highest))  # fewer owners to go over from here on
-    together = min(max(1, _TOGETHER // max(len(costs), 1)), _MOST_TOGETHER)
-    first = last_in_strides(lambda g: costs.totals(g) + spare <= budget, low, above - 1, together)
-    last = last_in_strides(lambda g: costs.totals(g) - spare <= budget, max(first, start), end - 1, together)
-    return _found(market, np.array([first, last]), costs=costs.up_to(min(last + 1, ladder.highest)))
-
-
-def _near_sample(costs: PlainOwners, market: LotteryMarket) -> tuple[int, int, int, int]:
-    """Between which rungs the first and the last lie, looked for near where they are for one owner in sixteen."""
-    ladder, budget, spare = market.ladder, market.budget_micros, market.dearest
-    below, few = ladder.lowest - 1, costs.every(_STEP)
-    together = min(max(1, _TOGETHER // len(few)), _MOST_TOGETHER)
-    guess = last_in_strides(lambda g: _STEP * few.totals(g) + spare <= budget, below, ladder.highest, together)
-
-    def total(rung: int) -> int:
-        return int(costs.totals(np.array([rung]))[0])
-
-    low, above = bracket(lambda g: total(g) + spare <= budget, below, ladder.highest, guess, _STRIDE)
+    first, above, some = ladder.lowest - 1, ladder.highest + 1, costs
+    while above - first > 1:
+        held = partial(_within, some, budget - spare)
+        first, above = closer(held, first, above, _together(some))
+        if above - first > ladder.per_octave:
+            some = some.up_to(min(above, ladder.highest))  # fewer owners to go over from here on
+    held = partial(_within, costs, budget + spare)
     wide = 1 + 4 * ladder.per_octave * spare // max(budget, 1)
-    return low, above, *bracket(lambda g: total(g) - spare <= budget, low, ladder.highest, above, wide)
+    start, end = bracket(lambda g: bool(held(np.array([g]))[0]), first, ladder.highest, first + wide, wide)
+    some = costs.up_to(min(end, ladder.highest))
+    last = last_in_strides(partial(_within, some, budget + spare), start, end - 1, _together(some))
+    return _found(market, np.array([first, last]), costs=some.up_to(min(last + 1, ladder.highest)))
+
+
+def _within(costs: PlainOwners, limit: int, rungs: Integers) -> Booleans:
+    found: Booleans = costs.totals(rungs) <= limit
+    return found
+
+
+def _together(costs: PlainOwners) -> int:
+    return min(max(1, _TOGETHER // max(len(costs), 1)), _MOST_TOGETHER)
 
 
 def _of_cells(costs: Cells, market: LotteryMarket) -> LotteryCalibration:

@@ -59,10 +59,6 @@ class PlainOwners:
         asked = self._draws < self._market.count(self._phi, rung)
         return PlainOwners(self._phi[asked], self._draws[asked], self._market)
 
-    def every(self, step: int) -> PlainOwners:
-        """One owner in so many."""
-        return PlainOwners(self._phi[::step], self._draws[::step], self._market)
-
     def totals(self, rungs: Integers) -> Integers:
         wanted = np.unique(rungs)
         missing = np.array([g for g in wanted.tolist() if g not in self._known], dtype=np.int64)
