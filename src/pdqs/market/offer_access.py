@@ -43,13 +43,26 @@ def _every_report() -> Select[Any]:
     return select(reports, offers.c.payment_micros).join(offers, theirs)
 
 
+def _every_round() -> Select[Any]:
+    """Rounds that an owner may see, with her bid, if any, and how many reports she has made."""
+    own = bids.alias("own")  # is_for looks at bids too, and would take these for its own
+    hers = (own.c.round_id == rounds.c.round_id) & (own.c.owner_id == _OWNER)
+    return (
+        select(rounds, users.c.reports_made, own.c.bid_micros, own.c.placed_at_ms)
+        .select_from(rounds.join(users, users.c.user_id == _OWNER).outerjoin(own, hers))
+        .where(rounds.c.round_id == _ROUND, rounds.c.terms_hash.is_not(None), is_for(_OWNER))
+    )
+
+
+def _every_offer_and_report() -> Select[Any]:
+    hers = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
+    told = _every_offer().outerjoin(reports, hers)
+    return told.add_columns(reports.c.code, reports.c.received_at_ms, reports.c.ordinal)
+
+
 # Made once: to write a statement takes longer than the database takes to answer it.
 _BID, _OFFER, _REPORT = _mine(select(bids), bids), _mine(_every_offer(), offers), _mine(_every_report(), reports)
-_SHOWN = (
-    select(rounds, users.c.reports_made)
-    .join(users, users.c.user_id == _OWNER)
-    .where(rounds.c.round_id == _ROUND, rounds.c.terms_hash.is_not(None), is_for(_OWNER))
-)
+_SHOWN, _BOTH = _every_round(), _mine(_every_offer_and_report(), offers)
 
 
 def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
@@ -73,22 +86,20 @@ def my_round(market: Market, actor: User, round_id: str) -> MyRound:
     access.require(actor, "owner")
     by_sides = promise_of(market, round_id).by_sides
     whose = {"round": round_id, "owner": actor.user_id}
-    with market.store.read() as connection:
-        row = connection.execute(_SHOWN, whose).one_or_none()
+    with market.store.look() as connection:
+        row = _found(connection, _SHOWN, whose)
         if row is None:
             raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")
+        offered = None if row.state == "open" else _found(connection, _BOTH, whose)  # before that there are none
+        # Last, so that the notice tells of every stage that the offer knows.
         opened = opened_stages(connection, [round_id]).get(round_id, []) if by_sides else []
-        placed = _found(connection, _BID, whose)
-        offered, told = None, None
-        if row.state != "open":  # before that there are no offers, hence no reports
-            offered, told = _found(connection, _OFFER, whose), _found(connection, _REPORT, whose)
     return MyRound(
         owner_id=actor.user_id,
         reports_made=row.reports_made,
         notice=notice_message(row, opened),
-        bid=None if placed is None else _bid_message(market, placed),
+        bid=None if row.bid_micros is None else _bid_message(market, row),
         offer=None if offered is None else _offer_message(market, offered),
-        report=None if told is None else _report_message(market, told),
+        report=None if offered is None or offered.code is None else _report_message(market, offered),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from fastapi.concurrency import run_in_threadpool
 
 from pdqs.market import bidding, offer_access, reads
 from pdqs.market.http.credentials import Calling
@@ -29,9 +30,9 @@ def get_notice(round_id: RoundId, caller: Calling) -> RoundNotice:
 
 
 @router.get("/rounds/{round_id}/mine", tags=["owners"])
-def get_mine(round_id: RoundId, caller: Calling) -> MyRound:
+async def get_mine(round_id: RoundId, caller: Calling) -> MyRound:
     """One round as owners see it, with the caller's own bid, offer and report in it (owner)."""
-    return offer_access.my_round(caller.market, caller.user(), round_id)
+    return await run_in_threadpool(lambda: offer_access.my_round(caller.market, caller.user(), round_id))
 
 
 @router.get("/rounds/{round_id}/bid", tags=["owners"])

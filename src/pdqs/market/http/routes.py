@@ -90,9 +90,10 @@ async def put_report(round_id: RoundId, report: Report, caller: Calling) -> Repo
 
 
 @router.post("/tokens", tags=["people"])
-def redeem_code(redemption: Redemption, request: Request) -> Token:
+async def redeem_code(redemption: Redemption, request: Request) -> Token:
     """Exchange a one-time code for a bearer token."""
-    return access.redeem_for_token(request.app.state.market, redemption.code, redemption.name)
+    market = request.app.state.market
+    return await run_in_threadpool(lambda: access.redeem_for_token(market, redemption.code, redemption.name))
 
 
 @router.get("/me", tags=["people"])
