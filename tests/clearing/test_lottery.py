@@ -26,6 +26,7 @@ from pdqs.clearing.lottery import (
     calibrate_lottery,
     clear_by_lottery,
     posted_prices,
+    prices,
     summaries,
     summarise_lottery,
 )
@@ -246,6 +247,25 @@ def test_a_posted_price_is_the_largest_that_its_word_is_asked_at(
         assert (found <= market.dearest).all()
         assert asked(found)[somebody].all()
         assert not asked(np.minimum(found + 1, market.dearest))[somebody & (found < market.dearest)].any()
+
+
+@pytest.mark.parametrize(("owners", "budget"), [(2, 3.0), (50, 10.0), (300, 60.0), (3000, 300.0), (3000, 2.5)])
+def test_rungs_and_prices_are_the_same_by_table_and_by_search(
+    rng: np.random.Generator, owners: int, budget: float
+) -> None:
+    """Of every owner, equal bids and bids beyond the budget among them, however many rungs are tried at once."""
+    market = market_of(budget, span=(0.0, 4.0))
+    bids = np.where(rng.random(owners) < 0.3, np.round(rng.random(owners), 1), 4.0 * rng.random(owners) ** 3)
+    words = rng.integers(0, 2**32, owners, dtype=np.uint32)
+    calibration = calibrate_lottery(summarise_lottery(bids, words, 0.0, 4.0), market)
+    found = []
+    for rows, tries in ((2**30, 31), (0, 31), (0, 1)):
+        with mock.patch.multiple(prices, _MOST_ROWS=rows, _TABLE=rows, _MOST_TRIES=tries):
+            found.append(apply_lottery(bids, words, calibration))
+    for other in found[1:]:
+        assert np.array_equal(other.chance_words, found[0].chance_words)
+        assert np.array_equal(other.price_micros, found[0].price_micros)
+    assert found[0].asked.any()
 
 
 @pytest.mark.parametrize("off", [-1.5, -1.0, 0.25, 1.0])

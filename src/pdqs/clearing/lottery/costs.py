@@ -62,17 +62,23 @@ class PlainOwners:
     def totals(self, rungs: Integers) -> Integers:
         wanted = np.unique(rungs)
         missing = np.array([g for g in wanted.tolist() if g not in self._known], dtype=np.int64)
-        together = max(1, _AT_ONCE // max(self._draws.size, 1))
-        for start in range(0, missing.size, together):
-            part = missing[start : start + together]
-            self._known.update(zip(part.tolist(), self._worked_out(part).tolist(), strict=True))
+        self._known.update(zip(missing.tolist(), self.worked_out(missing).tolist(), strict=True))
         found = np.array([self._known[g] for g in wanted.tolist()], dtype=np.int64)
         return found[np.searchsorted(wanted, rungs)]
+
+    def worked_out(self, rungs: Integers) -> Integers:
+        """The same without looking what is known, nor keeping it."""
+        together = max(1, _AT_ONCE // max(self._draws.size, 1))
+        parts = [self._worked_out(rungs[start : start + together]) for start in range(0, rungs.size, together)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def _worked_out(self, rungs: Integers) -> Integers:
         asked = self._draws < self._market.count(self._phi, rungs[:, None])
         if rungs.size == 1:
             return np.array([self._market.posted(self._draws[asked[0]], rungs).sum()])
+        if 2 * np.count_nonzero(asked) > asked.size:
+            found: Integers = np.where(asked, self._market.posted(self._draws, rungs[:, None]), 0).sum(axis=1)
+            return found
         row, owner = np.nonzero(asked)
         heaped = np.zeros(row.size + 1, dtype=np.int64)
         np.cumsum(self._market.posted(self._draws[owner], rungs, row), out=heaped[1:])

@@ -151,12 +151,13 @@ class LotteryMarket:
     def posted(self, draws: Words | Integers, rungs: Integers | int, of: Integers | None = None) -> Integers:
         """T(k; g) at q*: exactly the largest whole price c <= ``dearest`` with R(c; g) > k; 0 if there is none.
 
-        There is a rung for all draws, one for each, or ``of`` says which of the rungs is a draw's. Made from the
-        formula, and looked at again where the rounding of the formula could change its last digit.
+        There is a rung for all draws, one for each, a column of rungs for a table, or ``of`` says which of the rungs is
+        a draw's. Made from the formula, and looked at again where its rounding could change the last digit.
         """
         rungs = np.asarray(rungs)
+        shape = draws.shape if of is not None else np.broadcast_shapes(draws.shape, rungs.shape)
         if self.dearest < self.cheapest:
-            return np.zeros(draws.shape, dtype=np.int64)
+            return np.zeros(shape, dtype=np.int64)
         full = self._full(rungs) * float(self.words) ** 2
         least, most = (self.count(phi, rungs) for phi in self._phi_of_ends)
         if of is not None:
@@ -171,9 +172,9 @@ class LotteryMarket:
         at_top, nobody = draws < least, draws >= most
         np.putmask(prices, at_top, self.dearest)
         np.putmask(prices, nobody, 0)
-        check = np.flatnonzero(doubtful & ~(at_top | nobody))
-        if check.size:
-            words, rungs = draws[check].astype(np.int64), np.broadcast_to(rungs, draws.shape)[check]
+        check = np.nonzero(doubtful & ~(at_top | nobody))
+        if check[0].size:
+            words, rungs = (np.broadcast_to(each, shape)[check].astype(np.int64) for each in (draws, rungs))
             prices[check] = self._corrected(prices[check], words, rungs)
         return prices
 
@@ -182,7 +183,7 @@ class LotteryMarket:
         line = self.form.line
         wanted = np.asarray(draws + 1.0, dtype=np.float64)
         np.square(wanted, out=wanted)
-        np.divide(full, wanted, out=wanted)
+        wanted = np.asarray(np.divide(full, wanted))
         piece = 0 if line.knots.size == 2 else np.searchsorted(line.prices[1:-1], wanted, side="right")
         gain, shift = self._turned
         wanted *= gain[piece]

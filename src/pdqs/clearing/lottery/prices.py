@@ -15,7 +15,7 @@ from pdqs.clearing.lottery.summaries import bid_bin
 from pdqs.model.arrays import Booleans, Floats, Integers, Words
 from pdqs.privacy.loss import round_q_down
 
-_FEW = 64  # rungs between which the cost of each is worked out, rather than searched among
+_MOST_ROWS, _TABLE = 2**10, 2**17  # rungs, and rungs times owners, up to which every price is worked out
 _MOST_TRIES, _AT_ONCE = 31, 2**13  # rungs of an owner tried together, and prices worked out for them
 
 
@@ -63,12 +63,24 @@ def _last_of_each(
     return low
 
 
-def _last_affordable(spare: Integers, calibration: LotteryCalibration, costs: PlainOwners) -> Integers:
+def _table(calibration: LotteryCalibration, costs: PlainOwners, owners: int) -> Integers | None:
+    """A(g) at all rungs from the bottom to just above the top, where they and the owners to be priced are not many."""
+    rungs = calibration.top - calibration.bottom
+    if rungs > _MOST_ROWS or rungs * max(owners, len(costs)) > _TABLE:
+        return None
+    return costs.worked_out(
+        np.arange(calibration.bottom, min(calibration.top + 1, calibration.market.ladder.highest) + 1)
+    )
+
+
+def _last_affordable(
+    spare: Integers, calibration: LotteryCalibration, costs: PlainOwners, totals: Integers | None
+) -> Integers:
     """The last rung at which the whole market costs no more than each of these sums."""
-    bottom, top = calibration.bottom, calibration.top
-    if top - bottom > _FEW:
+    if totals is None:
         return _last_of_each(lambda which, g: costs.totals(g) <= spare[which], spare.size, calibration, len(costs))
-    return bottom + np.searchsorted(costs.totals(np.arange(bottom + 1, top + 1)), spare, side="right")
+    tried = totals[1 : calibration.top - calibration.bottom + 1]
+    return calibration.bottom + np.searchsorted(tried, spare, side="right")
 
 
 def _at_q_star(bids: Floats, draws: Integers, calibration: LotteryCalibration, costs: PlainOwners) -> Own:
@@ -79,18 +91,38 @@ def _at_q_star(bids: Floats, draws: Integers, calibration: LotteryCalibration, c
     charged = draws < market.count(phi, min(calibration.top + 1, market.ladder.highest))
     some, others = np.flatnonzero(charged), np.flatnonzero(~charged)
     rungs, prices = np.empty(bids.size, dtype=np.int64), np.zeros(bids.size, dtype=np.int64)
-    rungs[others] = _last_affordable(market.budget_micros - reserves[others], calibration, costs)
-    rungs[some], prices[some] = _rungs_and_prices(reserves[some], phi[some], draws[some], calibration, costs)
+    totals = _table(calibration, costs, some.size)
+    rungs[others] = _last_affordable(market.budget_micros - reserves[others], calibration, costs, totals)
+    rungs[some], prices[some] = (
+        _searched(reserves[some], phi[some], draws[some], calibration, costs)
+        if totals is None
+        else _looked_up(reserves[some], phi[some], draws[some], calibration, totals)
+    )
     counts = market.count(phi, rungs)
     asked = draws < counts
     return Own(counts, asked, np.where(asked, market.form.best.q, 0.0), np.where(asked, prices, 0))
 
 
-def _rungs_and_prices(
-    reserves: Integers, phi: Floats, draws: Integers, calibration: LotteryCalibration, costs: PlainOwners
+def _looked_up(
+    reserves: Integers, phi: Floats, draws: Integers, calibration: LotteryCalibration, totals: Integers
 ) -> tuple[Integers, Integers]:
     """G_i, and max_g min(beta - B_i(g), T(k_i; g)): the first falls with g and the second rises, so it is where they
-    cross. Both are searched for together, for they go over the same rungs."""
+    cross. From a table with a row for each rung and a column for each owner."""
+    market = calibration.market
+    rungs = (calibration.bottom + np.arange(totals.size))[:, None]
+    posted = market.posted(draws, rungs)
+    left = market.budget_micros - totals[:, None] + np.where(draws < market.count(phi, rungs), posted, 0)
+    tried = slice(1, calibration.top - calibration.bottom + 1)
+    last, before = ((left >= need)[tried].sum(axis=0) for need in (reserves, posted))
+    each, after = np.arange(draws.size), np.minimum(before + 1, rungs.size - 1)
+    reached = np.where(before + calibration.bottom < market.ladder.lowest, 0, posted[before, each])
+    return calibration.bottom + last, np.maximum(reached, np.minimum(left, posted)[after, each])
+
+
+def _searched(
+    reserves: Integers, phi: Floats, draws: Integers, calibration: LotteryCalibration, costs: PlainOwners
+) -> tuple[Integers, Integers]:
+    """The same without a table; both are searched for together, for they go over the same rungs."""
     market, owners = calibration.market, draws.size
 
     def left(which: Integers, rungs: Integers, posted: Integers) -> Integers:
@@ -116,7 +148,7 @@ def posted_prices(bids: Floats, draws: Words, calibration: LotteryCalibration) -
     market, costs = calibration.market, calibration.costs
     assert costs is not None, "prices beyond q* or of large markets are those of the rung"
     words = draws.astype(np.int64)
-    prices = _rungs_and_prices(market.reserve(bids), market.phi_of_bids(bids), words, calibration, costs)[1]
+    prices = _searched(market.reserve(bids), market.phi_of_bids(bids), words, calibration, costs)[1]
     return np.maximum(prices, 0)
 
 
