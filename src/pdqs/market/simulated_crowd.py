@@ -7,6 +7,7 @@ connections open for all that it plays, where a connection and a TLS context eac
 from __future__ import annotations
 
 import multiprocessing
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
@@ -18,11 +19,13 @@ from typing import final
 import httpx
 
 from pdqs.market.context import system_clock
+from pdqs.model.errors import PdqsError
 from pdqs.model.questions import Side
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device, Review
 from pdqs.owner.visit import Visit
+from pdqs.protocol.market_messages import Round
 
 _AT_ONCE = 4
 _TOGETHER = 100
@@ -43,6 +46,7 @@ class SimulatedOwner:
     bid_micros: int
     code: str
     token: str = ""
+    has_bid: bool = False
 
 
 Crowd = list[SimulatedOwner]
@@ -66,6 +70,18 @@ class _Shared(httpx.BaseTransport):
 
 
 @contextmanager
+def drawer() -> Iterator[Path]:
+    """Where the devices' files are kept while they are played: in memory where there is such a place.
+
+    A real device waits for its disk before it says that a charge is kept; these are thrown away in the end, and 20,000
+    owners would wait for one disk.
+    """
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="pdqs-owners-", dir=memory if memory.is_dir() else None) as directory:
+        yield Path(directory)
+
+
+@contextmanager
 def players(owners: int) -> Iterator[Executor]:
     """Who plays: threads for a few owners, processes for many."""
     if owners < _SEVERAL_FROM:
@@ -82,9 +98,13 @@ def enter_all(pool: Executor, crowd: Crowd, say: Say) -> Crowd:
     return _played(pool, _enter, crowd, "arrived", say)
 
 
-def bid_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
-    """Everyone bids her price."""
-    _played(pool, partial(_bid, round_id), crowd, "bid", say)
+def bid_all(pool: Executor, crowd: Crowd, opened: Round, say: Say) -> Crowd:
+    """Everyone bids her price; those whose bids were taken come back, for whoever came too late is out of it."""
+    tried = _played(pool, partial(_bid, opened), crowd, "bid", say)
+    taken = [owner for owner in tried if owner.has_bid]
+    if len(taken) < len(crowd):
+        say(f"{len(crowd) - len(taken):,} of {len(crowd):,} came too late to bid: give them more time (--bid-seconds)")
+    return taken
 
 
 def report_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
@@ -120,10 +140,15 @@ def _enter(owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
         return replace(owner, code="", token=stranger.redeem(owner.code))
 
 
-def _bid(round_id: str, owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
-    with _visiting(owner, wire) as visit:
-        visit.bid(round_id, owner.bid_micros)
-    return owner
+def _bid(opened: Round, owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
+    try:
+        with _visiting(owner, wire) as visit:
+            visit.bid(opened.round_id, owner.bid_micros)
+    except PdqsError:
+        if system_clock() < (opened.bids_close_at_ms or 0):
+            raise
+        return owner  # too late, as market and device say in their own words
+    return replace(owner, has_bid=True)
 
 
 def _report(round_id: str, owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:

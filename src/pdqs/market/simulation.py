@@ -7,18 +7,16 @@ the owners with their own device, so what is simulated is what owners run.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import final
 
 import numpy as np
 
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
-from pdqs.market.simulated_crowd import Crowd, Say, SimulatedOwner, bid_all, enter_all, players, report_all
+from pdqs.market.simulated_crowd import Crowd, Say, SimulatedOwner, bid_all, drawer, enter_all, players, report_all
 from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.model.names import QueryKind
 from pdqs.present.text import Shown, printable
@@ -100,27 +98,28 @@ def simulate(
     The ``query`` is a count of owners who hold 1 (a ``share`` of them), or the median or the mean of ages.
 
     Values and prices repeat with the seed; coins do not, for devices draw them from the operating system. Unless
-    ``bid_seconds`` is given, bids are taken for six times as long as it took everyone to arrive: bidding asks more.
+    ``bid_seconds`` is given, bids are taken for two and a half times as long as it took everyone to arrive: bidding
+    asks more. Whoever comes later than that is left out, and it is said how many were.
     """
     began = time.monotonic()
     rng = np.random.default_rng(seed)
     values = _values(query, owners, share, rng)
     prices = rng.integers(0, MICROS_PER_UNIT, owners, endpoint=True).tolist()
-    with tempfile.TemporaryDirectory(prefix="pdqs-owners-") as devices, players(owners) as pool:
+    with drawer() as devices, players(owners) as pool:
         codes = _invited(operator, owners, say)
         crowd = [
             SimulatedOwner(address=address, file=file, value=values[i], bid_micros=prices[i], code=codes[i])
             for i in range(owners)
-            for file in [Path(devices) / f"{i}.sqlite"]
+            for file in [devices / f"{i}.sqlite"]
         ]
         crowd = enter_all(pool, crowd, say)
-        patience = bid_seconds or 5 + math.ceil(6 * (time.monotonic() - began))
+        patience = bid_seconds or 5 + math.ceil(2.5 * (time.monotonic() - began))
         with _consumer(address, operator, budget) as consumer:
-            found, answer = _run(consumer, crowd, pool, _plan(query, budget, patience), say)
+            bidders, found, answer = _run(consumer, crowd, pool, _plan(query, budget, patience), say)
     return Simulated(
         round=found,
         answer=answer,
-        truth=_truth(query, values),
+        truth=_truth(query, [owner.value for owner in bidders]),
         books_balance=operator.trial_balance().balanced,
         seconds=time.monotonic() - began,
     )
@@ -179,9 +178,10 @@ def _plan(query: str, budget: float, bid_seconds: int) -> RoundPlan:
 
 def _run(
     consumer: MarketClient, crowd: Crowd, pool: Executor, plan: RoundPlan, say: Say
-) -> tuple[Round, AnswerMessage]:
+) -> tuple[Crowd, Round, AnswerMessage]:
+    """Who bid, how the round ended, and its answer."""
     opened = consumer.open(consumer.draft(plan).round_id)
-    bid_all(pool, crowd, opened.round_id, say)
+    bidders = bid_all(pool, crowd, opened, say)
     say(f"bids close in {max(0, (opened.bids_close_at_ms or 0) - system_clock()) / 1000:.0f} s")
     found = _cleared(consumer, opened)
     say(f"cleared: {found.offers:,} owners were drawn")
@@ -191,10 +191,10 @@ def _run(
             if found.state == "settled":  # nobody was left to ask
                 break
             say(f"stage {stage}: {_ends(found, found.stages[stage - 1])} is left open")
-        report_all(pool, crowd, opened.round_id, say)
+        report_all(pool, bidders, opened.round_id, say)
     say("settling")
     settled = _settled(consumer, opened.round_id)
-    return settled, consumer.answer(opened.round_id)
+    return bidders, settled, consumer.answer(opened.round_id)
 
 
 def _cleared(consumer: MarketClient, opened: Round) -> Round:
