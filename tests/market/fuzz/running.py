@@ -5,7 +5,8 @@
 A batch is a fresh copy of one small market and so many requests to it, one after another, made from the seed and the
 batch's number. Each is judged beforehand by an oracle that knows the rules and none of the market's code. After a batch
 the tables themselves are compared with what was acknowledged: every bid, every report and every amount, and the books.
-What is done is written down batch by batch; the same command goes on from there.
+What is done is written down batch by batch; the same command goes on from there. On another machine it goes on from the
+summary of an earlier run with the same seed and batch, if that is where ``--out`` points.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import argparse
 import asyncio
 import copy
 import gc
+import itertools
+import json
 import logging
 import multiprocessing
 import os
@@ -228,9 +231,13 @@ def main() -> int:
     databases = options.database or ["sqlite", "postgresql"]
     journal = Journal(options.work / f"fuzz-{options.weakened or options.seed}-{options.batch}.jsonl")
     batches = _batches(options.requests // options.batch, databases)
-    todo = journal.left({"database": d, "number": n} for d, count in batches.items() for n in range(count))
-    pace = Pace("fuzz", sum(batches.values()) * options.batch, len(journal.lines) * options.batch)
-    _share_out(todo, databases, options, journal, pace)
+    before = [] if options.weakened or journal.lines else carried(options)
+    for line in before:
+        journal.add(line)
+    first = {line["database"]: line["batches"] for line in journal.lines if "batches" in line}
+    every = ({"database": d, "number": n} for d, count in batches.items() for n in range(first.get(d, 0), count))
+    done = sum(line["requests"] for line in journal.lines)
+    _share_out(journal.left(every), databases, options, journal, Pace("fuzz", options.requests, done))
     found = summary(journal.lines, options)
     write_summary(options.out, found)
     return 1 if found["wrong"] else 0
@@ -240,6 +247,51 @@ def _batches(count: int, databases: list[str]) -> dict[str, int]:
     """How many batches each database is asked."""
     whole = sum(SHARES[database] for database in databases)
     return {database: max(1, count * SHARES[database] // whole) for database in databases}
+
+
+def carried(options: argparse.Namespace) -> list[Line]:
+    """What an earlier summary says was done, as a line for each database: its first so many batches."""
+    if options.out is None or not options.out.exists():
+        return []
+    said = json.loads(options.out.read_text())
+    if (said.get("seed"), said.get("batch")) != (options.seed, options.batch):
+        return []
+    if sum(said["batches"].values()) * options.batch != said["requests"]:
+        return []  # with a gap in the row it cannot be told which batches were counted
+    routes = {
+        f"{route} {what}": int(count.replace(",", ""))
+        for route, pair in said["routes_taken_and_refused"].items()
+        for what, count in zip(("taken", "refused"), pair.split(" / "), strict=True)
+    }
+    routes |= dict(zip(("no such route taken", "no such route refused"), said["no_such_route"], strict=True))
+    counted = {
+        "counts": {name: said[field] for name, field in COUNTS.items()},
+        "routes": routes,
+        "wrong": said["wrong"],
+    }
+    nothing: Line = {"counts": {}, "routes": {}, "wrong": []}
+    return [
+        {"database": d, "batches": count, "requests": count * options.batch, **(nothing if place else counted)}
+        for place, (d, count) in enumerate(sorted(said["batches"].items()))
+    ]
+
+
+def _in_a_row(lines: list[Line], database: str) -> int:
+    """How many batches of a database are done, from the first on without a gap."""
+    here = [line for line in lines if line["database"] == database]
+    first = max((line["batches"] for line in here if "batches" in line), default=0)
+    numbers = {line["number"] for line in here if "number" in line}
+    return next(number for number in itertools.count(first) if number not in numbers)
+
+
+COUNTS = {
+    "faults": "answers_5xx",
+    "told wrong": "answers_that_tell_too_much",
+    "wrong taken": "wrong_and_taken",
+    "wrong refused": "wrong_and_refused",
+    "right taken": "right_and_taken",
+    "right refused": "right_and_refused",
+}
 
 
 def _share_out(
@@ -280,16 +332,14 @@ def summary(lines: list[Line], options: argparse.Namespace) -> Line:
     return {
         "command": f"tests/market/fuzz/running.py --requests {options.requests} --batch {options.batch}"
         f" --seed {options.seed}",
+        "seed": options.seed,
+        "batch": options.batch,
+        "batches": {d: _in_a_row(lines, d) for d in SHARES},
         "requests": sum(line["requests"] for line in lines),
         "requests_by_database": {
             d: sum(line["requests"] for line in lines if line["database"] == d) for d in ("sqlite", "postgresql")
         },
-        "answers_5xx": counts["faults"],
-        "answers_that_tell_too_much": counts["told wrong"],
-        "wrong_and_taken": counts["wrong taken"],
-        "wrong_and_refused": counts["wrong refused"],
-        "right_and_taken": counts["right taken"],
-        "right_and_refused": counts["right refused"],
+        **{field: counts[name] for name, field in COUNTS.items()},
         "routes_taken_and_refused": {rule: " / ".join(f"{n:,}" for n in pair) for rule, pair in asked.items()},
         "routes_not_judged": [f"{rule.method} {rule.path}" for rule in RULES if not rule.judged],
         "no_such_route": [routes["no such route taken"], routes["no such route refused"]],
