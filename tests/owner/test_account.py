@@ -245,3 +245,21 @@ def test_both_devices_chain_the_same_entries_to_the_same_hashes() -> None:
 def test_both_devices_make_the_same_checks_at_the_same_stages() -> None:
     ours = {name: stage for name, (stage, _) in CHECKS.items()}
     assert twin()["checks"] == {"shape": "shape", **ours}
+
+
+@pytest.mark.parametrize("kind", ["text", "database"])
+def test_a_file_of_another_kind_that_is_named_by_mistake_keeps_its_bytes_and_its_mode(
+    kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "letters"
+    if kind == "text":
+        path.write_text("Dear Bob, ...", encoding="utf-8")
+    else:
+        with sqlite3.connect(path) as other:
+            other.execute("CREATE TABLE reports (letter TEXT)")
+        other.close()
+    path.chmod(0o644 if kind == "text" else 0o600)
+    before = path.read_bytes(), path.stat().st_mode
+    with pytest.raises(LedgerError, match=r"no ledger, and was left as it is|not a device's ledger"):
+        Ledger(path)
+    assert (path.read_bytes(), path.stat().st_mode) == before

@@ -14,6 +14,7 @@ from market.pages.site import Site, served
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
 from pdqs.market import offer_access, round_steps
+from pdqs.owner.client import OwnerClient
 from pdqs.protocol.device_messages import Bid
 
 Run = Callable[..., str]
@@ -63,10 +64,10 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
         ann, code = site.invite("owner", "Ann")
         assert "as Ann" in run("enrol", site.address + "/", code)
         assert "What do you earn?" in run("list")
-        assert "0.125 per unit of epsilon stands" in run("bid", round_id, "0.125")
-        assert "0.20 per unit of epsilon stands" in run("bid", round_id, "0.2")
+        assert "0.125 per unit of epsilon stands" in run("bid", round_id, "0.125", "--yes")
+        assert "0.20 per unit of epsilon stands" in run("bid", round_id, "0.2", "--yes")
         assert "no bid in round" in run("withdraw", round_id)
-        assert "0.125 per unit of epsilon stands" in run("bid", round_id, "0.125")
+        assert "0.125 per unit of epsilon stands" in run("bid", round_id, "0.125", "--yes")
         site.clock.skip(3601)
         round_steps.clear_round(site.market, site.operator, round_id)
         first = run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
@@ -113,7 +114,7 @@ def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run
     round_id = opened(site)
     ann, code = site.invite("owner", "Ann")
     run("enrol", site.address, code)
-    run("bid", round_id, "0.1")
+    run("bid", round_id, "0.1", "--yes")
     site.clock.skip(3601)
     round_steps.clear_round(site.market, site.operator, round_id)
     run("privacy", "--cap", "income=0.149")
@@ -129,14 +130,74 @@ def test_without_a_word_it_lists_its_words(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("list",), "say which market"),
+        (("list",), "enrolled in no market yet: pdqs owner enrol"),
+        (("bid", "0.4", "r_" + "0" * 24, "--yes"), "'0.4' is not a round's id: copy all of it"),
+        (("bid", "r_123", "0.4", "--yes"), "'r_123' is not a round's id"),
+        (("proof", "r_1"), "'r_1' is not a round's id"),
+        (("bid", "r_" + "0" * 24, "1,5", "--yes"), '"1,5" could mean 1.5 or 15'),
+        (("report", "r_" + "0" * 24, "--agree", "newfact"), "--agree 'newfact' is nothing that is asked: 'new fact'"),
+        (("privacy", "--cap", "income"), "'income' says no number: write it like income=4"),
         (("privacy", "--cap", "income=lots"), '"lots" is not a number'),
         (("privacy", "--cap", "income=1,5"), '"1,5" could mean 1.5 or 15'),
-        (("enrol", "http://127.0.0.1:9", "c" * 30), "cannot be reached"),
+        (("enrol", "http://127.0.0.1:9", "c" * 30), "cannot be reached: Connection refused"),
+        (("enrol", "127.0.0.1:8000", "c" * 30), "is not a market's address: write it like http://127.0.0.1:8000"),
+        (("enrol", "http://", "c" * 30), "is not a market's address"),
+        (("enrol", "http://[", "c" * 30), "is not a market's address"),
+        (("export", "known.txt"), "end its name in .json for data, or in .html"),
+        (("page", "--port", "99999"), "99999 is not a port"),
+        (("privacy", "--device", "/dev"), "/dev cannot be opened: Is a directory"),
     ],
 )
 def test_a_mistake_ends_with_one_sentence_and_code_2(words: tuple[str, ...], said: str, run: Run) -> None:
     assert said in run(*words, code=2)
+
+
+def test_mistakes_at_a_market_end_with_one_sentence_too(site: Site, run: Run) -> None:
+    round_id = opened(site)
+    _, code = site.invite("owner", "Ann")
+    _, buyers = site.invite("consumer", "Eve")
+    assert "there is no market at" in run("enrol", f"{site.address}/owner", code, code=2)
+    assert "was for a consumer, not for an owner, and is used up" in run("enrol", site.address, buyers, code=2)
+    run("enrol", f" {site.address}/ ", f" {code} ")
+    assert "is not enrolled in http://nowhere (enrolled in: " in run("list", "--market", "http://nowhere", code=2)
+    assert "there is no round r_0" in run("bid", "r_" + "0" * 24, "0.1", "--yes", code=2)
+    assert "lies between 0.00 and 1.00, got 5.00" in run("bid", round_id, "5", "--yes", code=2)
+    assert re.search(r"no offers in round r_\w+ yet: .* closed \(.* UTC\)", run("report", round_id, code=2))
+    assert "You have no bid" in run("withdraw", round_id)
+    run("bid", round_id, "0.125", "--yes")
+    site.clock.skip(3601)
+    round_steps.clear_round(site.market, site.operator, round_id)
+    assert "takes no bids" in run("bid", round_id, "0.1", "--yes", code=2)
+    assert "yours stands" in run("withdraw", round_id, code=2)
+    told = run("report", round_id, code=2)
+    assert "nobody is here to be asked: nothing was drawn and nothing was sent" in told
+    assert "with chance 0.0016 %" in told
+    assert "nobody is here" in run("report", round_id, "--agree", "new fact", code=2)
+    assert run("report", round_id, typed="n\n", code=1).endswith("Nothing was drawn and nothing was sent.\n")
+
+
+def test_who_is_stopped_while_she_sends_is_told_what_may_have_happened(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_id = opened(site)
+    _, code = site.invite("owner", "Ann")
+    run("enrol", site.address, code)
+
+    def interrupted(*_given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as hanging:
+        hanging.setattr(OwnerClient, "send_bid", interrupted)
+        told = run("bid", round_id, "0.125", "--yes", code=130)
+    assert f"The bid may have been sent: pdqs owner withdraw {round_id} takes it back either way." in told
+    run("bid", round_id, "0.125", "--yes")
+    site.clock.skip(3601)
+    round_steps.clear_round(site.market, site.operator, round_id)
+    with monkeypatch.context() as hanging:
+        hanging.setattr(OwnerClient, "send_report", interrupted)
+        told = run("report", round_id, "--yes", "--agree", "new fact", typed=f"{VALUE}\n", code=130)
+    assert f"The report is kept: pdqs owner report {round_id} sends the same bytes again." in told
+    assert "The market signed for your report" in run("report", round_id)
 
 
 def test_an_owner_checks_the_round_that_she_took_part_in(
@@ -145,7 +206,7 @@ def test_an_owner_checks_the_round_that_she_took_part_in(
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
     run("enrol", site.address, code)
-    run("bid", round_id, "0.125")
+    run("bid", round_id, "0.125", "--yes")
     assert "has seen no draw" in run("proof", round_id, code=2)
     site.clock.skip(3601)
     round_steps.clear_round(site.market, site.operator, round_id)

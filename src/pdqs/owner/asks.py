@@ -9,6 +9,8 @@ from __future__ import annotations
 from pdqs.owner.account import Account
 from pdqs.owner.told import Told
 
+NAMES = ("new fact", "asked before", "elsewhere", "new key")
+
 
 def asks_of(account: Account, market: str, told: Told) -> dict[str, str]:
     """By name, what the owner is asked before anything is drawn."""

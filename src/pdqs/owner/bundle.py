@@ -78,8 +78,10 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, port: int = DEFAULT_PORT) -> None:
         try:
             super().__init__(("127.0.0.1", port), _Page)
-        except (OSError, OverflowError) as fault:
-            raise FileError(f"port {port} on this machine cannot be used: {fault}") from None
+        except OverflowError:
+            raise FileError(f"{port} is not a port: ports are numbered from 1 to 65535") from None
+        except OSError as fault:
+            raise FileError(f"port {port} on this machine cannot be used: {fault.strerror}") from None
 
     @property
     def address(self) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Self, final
 
 import httpx
+from pydantic import TypeAdapter, ValidationError
 
-from pdqs.protocol.device_messages import BidReceipt, MyRound, Offer, ReportReceipt, RoundNotice, Withdrawal
+from pdqs.protocol.device_messages import BidReceipt, Identifier, MyRound, Offer, ReportReceipt, RoundNotice, Withdrawal
 from pdqs.protocol.market_messages import Me, Statement
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
@@ -46,7 +47,10 @@ class OwnerClient:
         """Exchange a one-time code for a token. Not retried: a code is good once."""
         made = self._line.redeem(code)
         if made.user.role != "owner":
-            raise MarketError(ProblemType.WRONG_ROLE, f"this code is for a {made.user.role}, not for an owner")
+            raise MarketError(
+                ProblemType.WRONG_ROLE,
+                f"this code was for a {made.user.role}, not for an owner, and is used up now: ask for another",
+            )
         return made.token
 
     def account(self) -> Me:
@@ -122,6 +126,15 @@ def _if_any(missing: ProblemType, asked: Callable[[], Answer]) -> Answer | None:
 
 def _safe(round_id: str) -> str:
     """A round's id as part of a path; anything else could reach another route."""
-    if not round_id.replace("_", "").isalnum():
+    if not is_round_id(round_id):
         raise MarketError(ProblemType.NO_ROUND, f"{round_id!r} is not a round's id")
     return round_id
+
+
+def is_round_id(text: str) -> bool:
+    """Whether a market could have named a round so."""
+    try:
+        TypeAdapter(Identifier).validate_python(text)
+    except ValidationError:
+        return False
+    return True

@@ -63,7 +63,9 @@ def readable(account: Account) -> str:
 
 
 def write_export(path: Path, account: Account, markets: Iterable[str], now_ms: int) -> None:
-    """Write a new file that only its owner reads: a page if its name ends in .html, else JSON."""
+    """Write a new file that only its owner reads: a page if its name ends in .html, data if it ends in .json."""
+    if path.suffix not in (".html", ".json"):
+        raise DeviceError(f"{path}: end its name in .json for data, or in .html for a page to read")
     if path.exists():
         raise DeviceError(f"{path} is there already: give the name of a new file")
     page = path.suffix == ".html"

@@ -53,6 +53,9 @@ Kept = TypeVar("Kept")
 _ROT = (sqlite3.Error, UnicodeError)
 """What a damaged file may raise: SQLite's own messages may quote bytes of it that are no text."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_HEAD = b"SQLite format 3\0"
+_OURS = {"entries", "caps"}
+"""Of a device's file, now and before entries were chained, there is one of these tables."""
 
 
 @final
@@ -66,12 +69,14 @@ class Ledger:
             _make_private(path)
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=30.0)
         except (OSError, sqlite3.Error) as fault:
-            raise LedgerError(f"the device's ledger {path} cannot be opened: {fault}") from None
+            why = getattr(fault, "strerror", None) or fault
+            raise LedgerError(f"the device's ledger {path} cannot be opened: {why}") from None
         try:
+            self._refuse_other()
             # EXTRA waits for the disk, and for the directory entry of the journal too: a charge survives a power cut.
             self._connection.execute("PRAGMA synchronous = EXTRA")
             self._connection.execute("PRAGMA trusted_schema = OFF")
-            self._connection.executescript(_SCHEMA)
+            self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")  # a wait for the disk, not five
             self._take_over()
             self.account()
         except _ROT as fault:
@@ -80,6 +85,12 @@ class Ledger:
         except LedgerError:
             self._connection.close()
             raise
+
+    def _refuse_other(self) -> None:
+        """A database of something else stays as it is."""
+        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if names and not names & _OURS:
+            raise LedgerError(f"{self._path} is a database, but not a device's ledger: nothing in it was changed")
 
     def _take_over(self) -> None:
         """Charges and caps of a file that was made before entries were chained: what was spent stays spent."""
@@ -227,9 +238,14 @@ class Ledger:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file if there is none, and let nobody else on this machine read it; refuse it where that cannot be."""
+    """Make the file if there is none, and let nobody else on this machine read it; refuse it where that cannot be.
+
+    A file of another kind, named by mistake, keeps its bytes and its mode.
+    """
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
+        if os.read(file, len(_HEAD)) not in (b"", _HEAD):
+            raise OSError("it is no ledger, and was left as it is")
         if os.fstat(file).st_mode & _OTHERS:
             os.fchmod(file, 0o600)
         if os.fstat(file).st_mode & _OTHERS:

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from pdqs.present.text import in_digits
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 
 NANOS_PER_EPSILON = 10**9
@@ -81,9 +82,10 @@ def in_words(numerator: int, domain_size: int) -> str:
     Your report is your true answer with chance 50.0 %, otherwise a random one. Whoever sees it and first held two
     answers equally likely can be at most 75.0 % sure between them (epsilon 1.0986).
     """
-    epsilon = epsilon_of(numerator, domain_size)
+    epsilon, chance = epsilon_of(numerator, domain_size), 100 * numerator / Q_UNITS
+    shown = f"{chance:.1f}" if chance >= 0.1 else in_digits(chance, 2)
     return (
-        f"Your report is your true answer with chance {100 * numerator / Q_UNITS:.1f} %, otherwise a random one."
+        f"Your report is your true answer with chance {shown} %, otherwise a random one."
         f" Whoever sees it and first held two answers equally likely can be at most {100 * sureness(epsilon):.1f} %"
         f" sure between them (epsilon {epsilon:.4f})."
     )

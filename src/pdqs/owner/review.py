@@ -122,7 +122,7 @@ class Device:
         ``owner_id`` is who the market takes her for, ``there`` the bid that it has already, ``seen_hash`` the hash of
         the terms that she looked at.
         """
-        self._may_bid(notice, bid_micros, there, owner_id, seen_hash)
+        self.may_bid(notice, bid_micros, there, owner_id, seen_hash)
         standing = self.ledger.account().bid(self.market, notice.round_id)
         if there is not None and standing is not None:
             return standing  # sent before, and kept: it stands though its receipt was lost
@@ -130,12 +130,18 @@ class Device:
 
     def change_bid(self, notice: RoundNotice, bid_micros: int, *, there: BidReceipt, owner_id: str = "") -> StoredBid:
         """Check the round and store a bid that takes the place of this device's own, which the market has ``there``."""
-        self._may_bid(notice, bid_micros, there, owner_id)
+        self.may_bid(notice, bid_micros, there, owner_id)
         return self.ledger.change_bid(self._bid_fields(notice, bid_micros, owner_id, there.placed_at_ms))
 
-    def _may_bid(
-        self, notice: RoundNotice, bid_micros: int, there: BidReceipt | None, owner_id: str, seen_hash: str = ""
-    ) -> None:
+    def may_bid(
+        self,
+        notice: RoundNotice,
+        bid_micros: int,
+        there: BidReceipt | None = None,
+        owner_id: str = "",
+        seen_hash: str = "",
+    ) -> Told:
+        """The round, if it takes bids and this one lies within its range; nothing is stored."""
         account = self.ledger.account()
         told = replace(
             self.look(notice),
@@ -151,6 +157,7 @@ class Device:
                 f"a bid in this round lies between {exact_money(notice.bid_low_micros)} and"
                 f" {exact_money(notice.bid_high_micros)}, got {exact_money(bid_micros)}"
             )
+        return told
 
     def _bid_fields(self, notice: RoundNotice, bid_micros: int, owner_id: str, replaces: int | None) -> Fields:
         sent = Bid(terms_hash=notice.terms_hash, bid_micros=bid_micros, replaces=replaces)

@@ -68,7 +68,7 @@ class Export(Message):
     groups: list[str]
     payouts: list[OwnPayout]
     taken_part: list[TakenPart]
-    withdrawals: list[Withdrawal] = []
+    withdrawals: list[Withdrawal]
     """When she last took her bid back, of each round where she did."""
     rounds: list[OwnRound]
 

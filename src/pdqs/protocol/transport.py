@@ -7,6 +7,7 @@ asks for patience (429, 502, 503, 504); the waits double, and ``Retry-After`` is
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, Self, TypeVar
@@ -132,7 +133,7 @@ class Transport:
                 if self._patience.is_over:
                     raise _endless() from None
                 if last:
-                    why = printable(str(fault) or type(fault).__name__)
+                    why = printable(re.sub(r"^\[Errno -?\d+\] ", "", str(fault)) or type(fault).__name__)
                     detail = f"the market at {self.address} cannot be reached: {why}"
                     raise MarketError(ProblemType.UNREACHABLE, detail) from None
             else:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from decimal import Decimal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdqs.cli.owner_device import (
+    File,
+    Market,
+    RoundId,
+    agreed,
+    agreed_ahead,
+    asking,
+    now_ms,
+    open_ledger,
+    someone_is_there,
+    told_if_unsure,
+    visiting,
+)
+
 if TYPE_CHECKING:
     from pdqs.model.domain import Domain
+    from pdqs.model.errors import PdqsError
     from pdqs.owner.account import Account, StoredReport
-    from pdqs.owner.ledger import Ledger
     from pdqs.owner.visit import Visit
+    from pdqs.protocol.problems import MarketError
     from pdqs.protocol.summaries import NoticeSummary
 
 run = typer.Typer(
@@ -34,17 +44,6 @@ def _words(context: typer.Context) -> None:
         print(context.get_help())
 
 
-def _default_file() -> Path:
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(os.environ.get("PDQS_DEVICE") or Path(home) / "pdqs" / "device.sqlite")
-
-
-File = Annotated[
-    Path | None, typer.Option("--device", help="This device's own file.", envvar="PDQS_DEVICE", show_default=False)
-]
-Market = Annotated[str, typer.Option("--market", help="The market's address, if you are enrolled in several.")]
-
-
 @run.command()
 def enrol(
     address: Annotated[str, typer.Argument(help="The market's address, e.g. http://127.0.0.1:8000")],
@@ -52,12 +51,18 @@ def enrol(
     device: File = None,
 ) -> None:
     """Exchange a one-time code for this device's access to a market."""
+    from pdqs.cli.owner_typed import address_of
     from pdqs.owner.client import OwnerClient
+    from pdqs.owner.errors import DeviceError
+    from pdqs.protocol.problems import NotFoundError
 
-    market = address.rstrip("/")
-    with _ledger(device) as ledger:
+    market = address_of(address)
+    with open_ledger(device) as ledger:
         with OwnerClient(market) as client:
-            token = client.redeem(code)
+            try:
+                token = client.redeem(code.strip())
+            except NotFoundError:
+                raise DeviceError(f"there is no market at {market}: give its address alone") from None
         with OwnerClient(market, token) as client:
             account = client.account().user
         ledger.enrol(market, account.name, token)
@@ -69,7 +74,7 @@ def list_rounds(market: Market = "", device: File = None) -> None:
     """The rounds you may bid in or have bid in, and what became of your reports."""
     from pdqs.present.text import table
 
-    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+    with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         notices = visit.client.notices()
         for notice in notices:
             if notice.state == "settled" and visit.stored(notice.round_id) is not None:
@@ -86,31 +91,43 @@ def list_rounds(market: Market = "", device: File = None) -> None:
 
 @run.command()
 def bid(
-    round_id: Annotated[str, typer.Argument(metavar="ROUND")],
+    round_id: RoundId,
     price: Annotated[str, typer.Argument(help="Your price in money for one unit of epsilon.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Show the terms, but do not ask before bidding.")] = False,
     market: Market = "",
     device: File = None,
 ) -> None:
-    """Name your price in a round, or another while bids are open. It stands once the market has signed for it."""
-    asked = _micros(price)
-    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
-        kept = visit.name_price(round_id, asked)
+    """Read a round's terms and name your price in it, or another while bids are open. You are asked before it is sent,
+    and it stands once the market has signed for it."""
+    from pdqs.cli.offer_words import terms_in_words
+    from pdqs.cli.owner_typed import micros_of
+    from pdqs.owner.errors import DeviceError
+    from pdqs.owner.prospect import prospect_of
+
+    asked = micros_of(price)
+    if not yes and not someone_is_there():
+        raise DeviceError("nobody is here to be asked, so nothing was bid: add --yes to bid on terms that you know")
+    with open_ledger(device) as ledger, visiting(ledger, market) as visit:
+        notice = visit.notice(round_id)
+        print(terms_in_words(prospect_of(visit.device, notice, asked), now_ms()))
+        if not yes:
+            agreed(f"Bid {_money(asked)}?", "Nothing was bid.")
+        with told_if_unsure(f"The bid may have been sent: pdqs owner withdraw {round_id} takes it back either way."):
+            kept = visit.name_price(round_id, asked, seen_hash=notice.terms_hash)
     print(f"Your bid of {_money(kept.bid_micros)} per unit of epsilon stands in round {round_id}.")
 
 
 @run.command()
-def withdraw(
-    round_id: Annotated[str, typer.Argument(metavar="ROUND")], market: Market = "", device: File = None
-) -> None:
+def withdraw(round_id: RoundId, market: Market = "", device: File = None) -> None:
     """Take your bid back while bids are open. Nothing was drawn and nothing is spent."""
-    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+    with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         visit.withdraw_bid(round_id)
     print(f"You have no bid in round {round_id}.")
 
 
 @run.command()
 def report(
-    round_id: Annotated[str, typer.Argument(metavar="ROUND")],
+    round_id: RoundId,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before sending.")] = False,
     agree: Annotated[
         list[str] | None,
@@ -120,25 +137,31 @@ def report(
     device: File = None,
 ) -> None:
     """Look at your offer and report. Your answer is asked for here, randomised here, and kept nowhere."""
-    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+    ahead = agreed_ahead(agree)
+    with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         stored = visit.stored(round_id)
         if stored is None:
-            stored = _drawn(visit, round_id, yes=yes, agreed=set(agree or ()))
+            stored = _drawn(visit, round_id, yes=yes, ahead=ahead)
             if stored is None:
                 return
         else:
             print(f"This round's report was drawn before ({stored.facts}); the same bytes are sent again.")
         print(f"Leaves this device: {stored.body}")
-        sent = visit.send(stored)
+        with told_if_unsure(f"The report is kept: pdqs owner report {round_id} sends the same bytes again."):
+            sent = visit.send(stored)
     print(f"The market signed for your report; {_money(sent.payment_micros)} follows when the round is settled.")
 
 
-def _drawn(visit: Visit, round_id: str, *, yes: bool, agreed: set[str]) -> StoredReport | None:
+def _drawn(visit: Visit, round_id: str, *, yes: bool, ahead: frozenset[str]) -> StoredReport | None:
     """Show the offer, ask what must be asked, and draw; nothing when nothing is asked of her."""
     from pdqs.cli.offer_words import offer_in_words
     from pdqs.owner.errors import CapReached
+    from pdqs.protocol.problems import NotFoundError
 
-    review = visit.review(round_id)
+    try:
+        review = visit.review(round_id)
+    except NotFoundError as fault:
+        raise _no_offer(visit, round_id, fault) from None
     print(offer_in_words(review))
     if review.offer.q_numerator == 0:
         print("Nothing is asked of you in this round and nothing is paid: there is nothing to report.")
@@ -149,12 +172,27 @@ def _drawn(visit: Visit, round_id: str, *, yes: bool, agreed: set[str]) -> Store
     if not review.within_cap:
         raise CapReached("this would pass your own lifetime cap: nothing was drawn and nothing was sent")
     for name, sentence in review.asks.items():
-        if name not in agreed:
-            typer.confirm(f"Note: {sentence}. Agree?", abort=True)
+        if name not in ahead:
+            agreed(f"Note: {sentence}. Agree?", _NOT_DRAWN)
     value = _asked(review.asking.domain)
     if not yes:
-        typer.confirm("Randomise your answer and send the report?", abort=True)
+        agreed("Randomise your answer and send the report?", _NOT_DRAWN)
     return visit.draw(review, value, agreed=review.asks)
+
+
+def _no_offer(visit: Visit, round_id: str, fault: MarketError) -> PdqsError:
+    """Why there is nothing to report on, and what to do."""
+    from pdqs.owner.errors import DeviceError
+    from pdqs.present.times import moment_text
+    from pdqs.protocol.problems import ProblemType
+
+    if fault.type is not ProblemType.NO_OFFER:
+        return fault
+    notice = visit.notice(round_id)
+    if notice.state != "open":
+        return DeviceError(f"round {round_id} has no offer to you: you had no bid in it when bids closed")
+    closes = moment_text(notice.bids_close_at_ms)
+    return DeviceError(f"there are no offers in round {round_id} yet: they are made once bids are closed ({closes})")
 
 
 @run.command()
@@ -164,16 +202,15 @@ def privacy(
     device: File = None,
 ) -> None:
     """Privacy spent per attribute and over all, against your lifetime caps, and everything that left this device."""
+    from pdqs.cli.owner_typed import cap_nanos_of, cap_of
     from pdqs.owner.lifetime_cap import OVERALL
-    from pdqs.owner.price import NANOS_PER_EPSILON
     from pdqs.present.text import table
 
-    with _ledger(device) as ledger:
+    with open_ledger(device) as ledger:
         for setting in cap or []:
-            name, _, amount = setting.partition("=")
-            ledger.set_cap(_attribute(name), int(_decimal(amount, "cap") * NANOS_PER_EPSILON))
+            ledger.set_cap(*cap_of(setting))
         if cap_overall:
-            ledger.set_cap(OVERALL, int(_decimal(cap_overall, "cap") * NANOS_PER_EPSILON))
+            ledger.set_cap(OVERALL, cap_nanos_of(cap_overall))
         account = ledger.account()
     spent = [
         (s.attribute or "(all together)", *_epsilons(s.spent_nanos, s.cap_nanos, s.left_nanos))
@@ -192,14 +229,14 @@ def export(
     """Write down everything that this device knows: what was asked, at which price and epsilon, sent and signed for."""
     from pdqs.owner.export import write_export
 
-    with _ledger(device) as ledger:
-        write_export(out, ledger.account(), ledger.markets(), _now_ms())
+    with open_ledger(device) as ledger:
+        write_export(out, ledger.account(), ledger.markets(), now_ms())
     print(f"Wrote {out}, for your eyes only.")
 
 
 @run.command()
 def proof(
-    round_id: Annotated[str, typer.Argument(metavar="ROUND")],
+    round_id: RoundId,
     out: Annotated[Path, typer.Option(help="The .json file to write; - prints it.")] = Path("-"),
     record: Annotated[Path | None, typer.Option(help="Fetch the round's record too, to this .json file.")] = None,
     market: Market = "",
@@ -209,7 +246,7 @@ def proof(
     from pdqs.owner.own_proof import proof_of
     from pdqs.tables.files import write_text
 
-    with _ledger(device) as ledger, _visiting(ledger, market) as visit:
+    with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         write_text(out, proof_of(ledger.account(), visit.device.market, round_id).text() + "\n")
         if record is not None:
             write_text(record, visit.client.record(round_id))
@@ -240,6 +277,7 @@ def bundle(out: Annotated[Path, typer.Option(help="The folder to write to.")]) -
     print(f"Wrote the device to {out}; the SHA-256 of its manifest is {write_bundle(out)}.")
 
 
+_NOT_DRAWN = "Nothing was drawn and nothing was sent."
 _SENT = ("round", "attribute", "epsilon", "known", "bytes")
 
 
@@ -247,50 +285,6 @@ def _epsilons(*nanos: int) -> tuple[str, ...]:
     from pdqs.owner.price import NANOS_PER_EPSILON
 
     return tuple(f"{n / NANOS_PER_EPSILON:.4f}" for n in nanos)
-
-
-def _attribute(name: str) -> str:
-    from pydantic import TypeAdapter, ValidationError
-
-    from pdqs.owner.errors import DeviceError
-    from pdqs.protocol.device_messages import Attribute
-
-    try:
-        return str(TypeAdapter(Attribute).validate_python(name))
-    except ValidationError:
-        raise DeviceError(f"cap: {name!r} is not the name of an attribute, such as income") from None
-
-
-@contextmanager
-def _ledger(path: Path | None) -> Iterator[Ledger]:
-    from pdqs.owner.ledger import Ledger
-
-    ledger = Ledger(path or _default_file())
-    try:
-        yield ledger
-    finally:
-        ledger.close()
-
-
-@contextmanager
-def _visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
-    """This device at the market meant, with a connection to it."""
-    from pdqs.owner.client import OwnerClient
-    from pdqs.owner.errors import DeviceError
-    from pdqs.owner.review import Device
-    from pdqs.owner.visit import Visit
-
-    known = ledger.markets()
-    wanted = market.rstrip("/") or (next(iter(known)) if len(known) == 1 else "")
-    if wanted not in known:
-        listed = ", ".join(known) or "none"
-        raise DeviceError(f"say which market with --market (enrolled in: {listed}), or enrol with pdqs owner enrol")
-    with OwnerClient(wanted, known[wanted]) as client:
-        yield Visit(device=Device(market=wanted, ledger=ledger), client=client, clock=_now_ms)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _standing(account: Account, visit: Visit, notice: NoticeSummary) -> str:
@@ -306,8 +300,9 @@ def _asked(domain: Domain) -> object:
     from pdqs.cli.offer_words import answers_in_words
     from pdqs.owner.errors import OfferRefused
 
-    hidden = sys.stdin.isatty()
-    text = str(typer.prompt("Your true answer (stays on this device)", hide_input=hidden)).strip()
+    hidden = someone_is_there()
+    with asking(_NOT_DRAWN):
+        text = str(typer.prompt("Your true answer (stays on this device)", hide_input=hidden)).strip()
     if domain.kind == "categories":
         return text
     words = {"yes": 1.0, "no": 0.0} if domain.kind == "binary" else {}
@@ -315,22 +310,6 @@ def _asked(domain: Domain) -> object:
         return words.get(text.lower()) if text.lower() in words else float(text)
     except ValueError:
         raise OfferRefused(f"your answer is not one that the question allows ({answers_in_words(domain)})") from None
-
-
-def _decimal(text: str, what: str) -> Decimal:
-    from pdqs.model.spelling import plain_decimal
-    from pdqs.owner.errors import DeviceError
-
-    amount = Decimal(plain_decimal(text, what))
-    if amount > 10**6:
-        raise DeviceError(f"{what}: {text!r} is not a number between 0 and 1,000,000")
-    return amount
-
-
-def _micros(price: str) -> int:
-    from pdqs.model.money import parse_money
-
-    return parse_money(price, "price")
 
 
 def _money(micros: int) -> str:

@@ -51,7 +51,7 @@ async function proven(account, bid) {
 export async function exported(account, markets, nowMs) {
   const bids = await Promise.all(bidsOf(account).map(async (bid) => {
     const lots = account.lots(bid.market, bid.round_id);
-    return { ...picked(bid, BID_FIELDS), owner_id: bid.owner_id ?? "", lots: lots && picked(lots, LOT_FIELDS), inclusion: await proven(account, bid) };
+    return { ...picked(bid, BID_FIELDS), owner_id: bid.owner_id ?? "", after_ms: bid.after_ms ?? 0, lots: lots && picked(lots, LOT_FIELDS), inclusion: await proven(account, bid) };
   }));
   return {
     version: VERSION,

@@ -1,0 +1,127 @@
+"""This device as the commands of ``pdqs owner`` find it: its file, the market meant, a person who can be asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pdqs.owner.ledger import Ledger
+    from pdqs.owner.visit import Visit
+
+File = Annotated[
+    Path | None, typer.Option("--device", help="This device's own file.", envvar="PDQS_DEVICE", show_default=False)
+]
+Market = Annotated[str, typer.Option("--market", help="The market's address, if you are enrolled in several.")]
+
+
+def _round_id(text: str) -> str:
+    from pdqs.owner.client import is_round_id
+    from pdqs.owner.errors import DeviceError
+
+    if not is_round_id(text.strip()):
+        raise DeviceError(f"{text!r} is not a round's id: copy all of it from pdqs owner list")
+    return text.strip()
+
+
+RoundId = Annotated[str, typer.Argument(metavar="ROUND", help="A round's id, from the list.", callback=_round_id)]
+
+
+@contextmanager
+def open_ledger(path: Path | None) -> Iterator[Ledger]:
+    """The device's file, open; made if there is none."""
+    from pdqs.owner.ledger import Ledger
+
+    ledger = Ledger(path or _default_file())
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _default_file() -> Path:
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(os.environ.get("PDQS_DEVICE") or Path(home) / "pdqs" / "device.sqlite")
+
+
+@contextmanager
+def visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
+    """This device at the market meant, with a connection to it."""
+    from pdqs.owner.client import OwnerClient
+    from pdqs.owner.errors import DeviceError
+    from pdqs.owner.review import Device
+    from pdqs.owner.visit import Visit
+
+    known = ledger.markets()
+    wanted = market.rstrip("/") or (next(iter(known)) if len(known) == 1 else "")
+    if not known:
+        raise DeviceError("this device is enrolled in no market yet: pdqs owner enrol ADDRESS CODE")
+    if wanted not in known:
+        said = f"this device is not enrolled in {wanted}" if wanted else "say which market with --market"
+        raise DeviceError(f"{said} (enrolled in: {', '.join(known)})")
+    with OwnerClient(wanted, known[wanted]) as client:
+        yield Visit(device=Device(market=wanted, ledger=ledger), client=client, clock=now_ms)
+
+
+def now_ms() -> int:
+    """This machine's clock."""
+    return time.time_ns() // 1_000_000
+
+
+@contextmanager
+def told_if_unsure(sentence: str) -> Iterator[None]:
+    """Where Ctrl-C comes in the middle of sending, or no answer does: what she should know."""
+    from pdqs.protocol.problems import MarketError, ProblemType
+
+    try:
+        yield
+    except (KeyboardInterrupt, MarketError) as fault:
+        if isinstance(fault, KeyboardInterrupt) or fault.type is ProblemType.UNREACHABLE:
+            print(f"\n{sentence}", file=sys.stderr)
+        raise
+
+
+def someone_is_there() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty()
+
+
+def agreed_ahead(names: list[str] | None) -> frozenset[str]:
+    """What she agrees to before it is asked, by name."""
+    from pdqs.owner.asks import NAMES
+    from pdqs.owner.errors import DeviceError
+
+    for name in names or ():
+        if name not in NAMES:
+            raise DeviceError(f"--agree {name!r} is nothing that is asked: {', '.join(map(repr, NAMES))}")
+    return frozenset(names or ())
+
+
+def agreed(question: str, otherwise: str) -> None:
+    """Ask a person; unless she says yes, say what that means and end."""
+    with asking(otherwise):
+        says_yes = typer.confirm(question)
+    if not says_yes:
+        print(otherwise)
+        raise typer.Exit(1)
+
+
+@contextmanager
+def asking(otherwise: str) -> Iterator[None]:
+    """Where what is typed comes to an end and no person is there, say what that means."""
+    from pdqs.owner.errors import OwnerMustAgree
+
+    try:
+        yield
+    except typer.Abort:
+        if someone_is_there():
+            raise
+        print()
+        raise OwnerMustAgree(f"nobody is here to be asked: {otherwise[0].lower()}{otherwise[1:].rstrip('.')}") from None

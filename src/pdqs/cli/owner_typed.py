@@ -1,0 +1,63 @@
+"""What an owner types, read: a market's address, a price, a cap. What is none is refused in a sentence."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter, ValidationError
+
+from pdqs.model.money import parse_money
+from pdqs.model.spelling import plain_decimal
+from pdqs.owner.errors import DeviceError
+from pdqs.owner.price import NANOS_PER_EPSILON
+from pdqs.protocol.device_messages import Attribute
+
+
+def address_of(text: str) -> str:
+    """A market's address, without what is idle at its end.
+
+    >>> address_of(" http://127.0.0.1:8000/ ")
+    'http://127.0.0.1:8000'
+    """
+    try:
+        parts = urlsplit(text.strip())
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise DeviceError(f"{text!r} is not a market's address: write it like http://127.0.0.1:8000")
+    return text.strip().rstrip("/")
+
+
+def micros_of(price: str) -> int:
+    """A price in micro-units.
+
+    >>> micros_of("0.35")
+    350000
+    """
+    return parse_money(price, "price")
+
+
+def cap_of(setting: str) -> tuple[str, int]:
+    """A cap as ATTRIBUTE=EPSILON: the attribute, and the cap in billionths.
+
+    >>> cap_of("income=4")
+    ('income', 4000000000)
+    """
+    name, told, amount = setting.partition("=")
+    if not told:
+        raise DeviceError(f"cap: {setting!r} says no number: write it like income=4")
+    try:
+        attribute = str(TypeAdapter(Attribute).validate_python(name))
+    except ValidationError:
+        raise DeviceError(f"cap: {name!r} is not the name of an attribute, such as income") from None
+    return attribute, cap_nanos_of(amount)
+
+
+def cap_nanos_of(text: str) -> int:
+    """A cap in billionths of epsilon."""
+    amount = Decimal(plain_decimal(text, "cap"))
+    if amount > 10**6:
+        raise DeviceError(f"cap: {text!r} is not a number between 0 and 1,000,000")
+    return int(amount * NANOS_PER_EPSILON)

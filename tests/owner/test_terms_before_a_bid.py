@@ -1,0 +1,204 @@
+"""``pdqs owner bid`` shows the terms, asks, and bids on exactly what it showed; until she agrees nothing is sent."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from market.pages.site import Site, served
+from pdqs.cli import main
+from pdqs.cli.offer_words import terms_in_words
+from pdqs.market import offer_access
+from pdqs.owner.client import OwnerClient
+from pdqs.owner.ledger import Ledger
+from pdqs.owner.prospect import prospect_of
+from pdqs.owner.review import Device
+from pdqs.owner.visit import Visit
+from pdqs.protocol.device_messages import RoundNotice
+from pdqs.protocol.market_messages import User
+from pdqs.protocol.problems import NotFoundError
+
+from .rounds import CLOSES, WITHOUT_DRAWS, bid_receipt, notice
+from .test_command import opened
+
+MARKET = "http://market.example"
+Ask = Callable[..., str]
+
+
+class Terminal(io.StringIO):
+    """Standard input as a person sits before it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    folder = tmp_path / "market"
+    folder.mkdir()
+    with served(folder) as up:
+        yield up
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Run one ``pdqs owner`` command; with ``typed``, as a person who types that. What it printed."""
+    monkeypatch.setenv("PDQS_DEVICE", str(tmp_path / "device.sqlite"))
+
+    def command(*words: str, typed: str | None = None, code: int = 0) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO() if typed is None else Terminal(typed))
+        ended: object = 0
+        try:
+            main(["owner", *words])
+        except SystemExit as stop:
+            ended = stop.code or 0
+        shown = capsys.readouterr()
+        assert ended == code, shown.err
+        return shown.out + shown.err
+
+    return command
+
+
+def entries(folder: Path) -> list[str]:
+    ledger = Ledger(folder / "device.sqlite")
+    found = [entry["kind"] for entry in ledger.account().entries]
+    ledger.close()
+    return found
+
+
+@pytest.fixture
+def ann(site: Site, ask: Ask) -> User:
+    user, code = site.invite("owner", "Ann")
+    ask("enrol", site.address, code)
+    return user
+
+
+def has_bid(site: Site, owner: User, round_id: str) -> bool:
+    try:
+        offer_access.bid(site.market, owner, round_id)
+    except NotFoundError:
+        return False
+    return True
+
+
+def test_she_reads_the_terms_and_is_asked_before_anything_is_sent(
+    site: Site, ask: Ask, ann: User, tmp_path: Path
+) -> None:
+    round_id = opened(site)
+    shown = ask("bid", round_id, "0.4", typed="n\n", code=1)
+    for line in (
+        "Who asks   Bureau",
+        "Question   What do you earn?",
+        "Answers    500000 to 509999 by 1",
+        "at most 54:46 sure after (epsilon 0.15 at most)",
+        "Payment    At least 0.06 for that much (0.40 per unit of epsilon)",
+        "Ledger     income: 0.0000 spent, at most 0.1500 after, cap 4.0000",
+        "           all together: 0.0000 spent, at most 0.1500 after, cap 12.0000",
+        "Bid 0.40? [y/N]",
+        "Nothing was bid.",
+    ):
+        assert line in shown
+    assert re.search(r"Bids close in 5\d min .* UTC", shown)
+    assert re.search(r"Terms +[0-9a-f]{64} \(hash checked\)", shown)
+    assert (entries(tmp_path), has_bid(site, ann, round_id)) == ([], False)
+    assert "Your bid of 0.40 per unit of epsilon stands" in ask("bid", round_id, "0.4", typed="y\n")
+    assert has_bid(site, ann, round_id)
+    assert "You bid    0.40 so far; another price takes its place" in ask("bid", round_id, "0.5", typed="\n", code=1)
+
+
+def test_with_yes_the_terms_are_shown_and_nothing_is_asked(site: Site, ask: Ask, ann: User) -> None:
+    round_id = opened(site)
+    shown = ask("bid", round_id, "0.4", "--yes")
+    assert "What do you earn?" in shown
+    assert "[y/N]" not in shown
+    assert has_bid(site, ann, round_id)
+
+
+def test_where_nobody_can_be_asked_one_sentence_refuses_and_nothing_is_sent(
+    site: Site, ask: Ask, ann: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_id = opened(site)
+
+    def sent(*_given: object, **_named: object) -> None:
+        raise AssertionError("something was asked of the market")
+
+    for name in ("notice", "mine", "send_bid"):
+        monkeypatch.setattr(OwnerClient, name, sent)
+    shown = ask("bid", round_id, "0.4", code=2)
+    assert shown.splitlines() == [
+        "pdqs: nobody is here to be asked, so nothing was bid: add --yes to bid on terms that you know"
+    ]
+    assert not has_bid(site, ann, round_id)
+
+
+def test_terms_that_are_swapped_while_she_reads_are_refused(
+    site: Site, ask: Ask, ann: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The market answers her look with one round's terms, and would take her bid on another's."""
+    round_id = opened(site)
+    asked_of = Visit.notice
+
+    def other(visit: Visit, wanted: str) -> RoundNotice:
+        found = asked_of(visit, wanted)
+        document = json.dumps(json.loads(found.terms) | {"purpose": "to help"}, sort_keys=True, separators=(",", ":"))
+        return found.model_copy(update={"terms": document, "terms_hash": sha256(document.encode()).hexdigest()})
+
+    monkeypatch.setattr(Visit, "notice", other)
+    assert "these are not the terms you looked at" in ask("bid", round_id, "0.4", typed="y\n", code=2)
+    assert not has_bid(site, ann, round_id)
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[Device]:
+    ledger = Ledger(tmp_path / "other.sqlite")
+    yield Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS)
+    ledger.close()
+
+
+def said(device: Device, about: RoundNotice, price: int = 400_000, now_ms: int = CLOSES - 60_000) -> str:
+    return terms_in_words(prospect_of(device, about, price), now_ms)
+
+
+def worded(**more: Any) -> RoundNotice:
+    about = notice(state="open")
+    document = json.dumps(json.loads(about.terms) | more, sort_keys=True, separators=(",", ":"))
+    return about.model_copy(update={"terms": document, "terms_hash": sha256(document.encode()).hexdigest()})
+
+
+def test_who_asks_why_and_what_for_are_the_frozen_ones_and_harmless_to_a_terminal(device: Device) -> None:
+    shown = said(device, worded(asked_by="City\x1b[2J", purpose="to plan", use="buses", groups=["Nurses", "Cooks"]))
+    assert shown.splitlines()[:4] == [
+        "Who asks   City?[2J",
+        "Why        to plan",
+        "What for   buses",
+        "For groups Nurses, Cooks",
+    ]
+    assert "Who asks   They did not say." in said(device, notice(state="open"))
+
+
+def test_what_could_pass_her_cap_is_said_before_she_bids(device: Device) -> None:
+    assert "could pass your own lifetime cap" not in said(device, notice(state="open"))
+    device.ledger.set_cap("smoker", 3_999_999_999)
+    assert "could pass your own lifetime cap" in said(device, notice(state="open"))
+
+
+def test_bids_that_are_over_by_this_clock_are_said_to_be(device: Device) -> None:
+    assert "Bids close in 1 min, at 15 Jan 2027, 08:00 UTC" in said(device, notice(state="open"))
+    assert "Bids close at 15 Jan 2027, 08:00 UTC, which is over here" in said(
+        device, notice(state="open"), now_ms=CLOSES
+    )
+
+
+def test_only_a_bid_that_was_signed_for_is_called_hers(device: Device) -> None:
+    about = notice(state="open")
+    device.bid(about, 100_000)
+    assert "You bid" not in said(device, about)
+    device.take_bid_receipt(about, bid_receipt(about, 100_000))
+    assert "You bid    0.10 so far" in said(device, about)
