@@ -133,6 +133,8 @@ def test_without_a_word_it_lists_its_words(run: Run) -> None:
         (("list",), "enrolled in no market yet: pdqs owner enrol"),
         (("bid", "0.4", "r_" + "0" * 24, "--yes"), "'0.4' is not a round's id: copy all of it"),
         (("bid", "r_123", "0.4", "--yes"), "'r_123' is not a round's id"),
+        (("bid", "r_" + "0" * 24), "Missing argument 'price': try pdqs owner bid --help"),
+        (("bids",), "Did you mean 'bid'? Try pdqs owner --help"),
         (("proof", "r_1"), "'r_1' is not a round's id"),
         (("bid", "r_" + "0" * 24, "1,5", "--yes"), '"1,5" could mean 1.5 or 15'),
         (("report", "r_" + "0" * 24, "--agree", "newfact"), "--agree 'newfact' is nothing that is asked: 'new fact'"),

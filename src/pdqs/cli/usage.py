@@ -56,7 +56,8 @@ def usage_words(fault: UsageFault, word: str) -> str:
     found = cause.errors() if isinstance(cause, _Invalid) else []
     if found:
         said = said.replace(str(found[0]["msg"]), _in_words(found[0]))
-    return f"{said} Try pdqs {word} --help" if said.endswith("?") else f"{said}: try pdqs {word} --help"
+    where = getattr(getattr(fault, "ctx", None), "command_path", None) or f"pdqs {word}"  # with the word after it
+    return f"{said} Try {where} --help" if said.endswith("?") else f"{said}: try {where} --help"
 
 
 def _nearest(said: str) -> str:
