@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import expon, norm
 
+from pdqs.estimate.likely import Kind, Law, falling, kinds, likely_shares
 from pdqs.estimate.simplex import on_simplex, shown_shares
 from pdqs.model.arrays import Floats
 
@@ -20,7 +23,7 @@ def smooth(k: int) -> Floats:
     return hill / hill.sum()
 
 
-def falling(k: int) -> Floats:
+def falling_shares(k: int) -> Floats:
     few = (1.0 + np.arange(k)) ** -1.2
     return few / few.sum()
 
@@ -34,27 +37,45 @@ def one_valued(k: int) -> Floats:
     return 0.2 * even(k) + 0.8 * (np.arange(k) == 3)
 
 
-POPULATIONS = (even, smooth, falling, heaped, one_valued)
+POPULATIONS = (even, smooth, falling_shares, heaped, one_valued)
 
 
-def clipped(raw: Floats, variance: float) -> Floats:  # noqa: ARG001
+def clipped(raw: Floats, error: Floats) -> Floats:  # noqa: ARG001
     """What other libraries show."""
     return np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
 
 
-def error(shown: Callable[[Floats, float], Floats], truth: Floats, deviation: float, rounds: int = 60) -> float:
+def projected(raw: Floats, error: Floats) -> Floats:  # noqa: ARG001
+    return on_simplex(raw)
+
+
+def better_of_two(raw: Floats, error: Floats) -> Floats:
+    """As shares were shown before: projected, or drawn toward 1/k first, by Stein's estimate of the squared error."""
+    k, variance = raw.size, float(np.mean(error**2))
+    apart = raw - 1.0 / k
+    spread = float(apart @ apart)
+    kept = max(0.0, 1.0 - (k - 3) * variance / spread)
+    plain, drawn = on_simplex(raw), on_simplex(1.0 / k + kept * apart)
+    some = apart[drawn > 0]
+    moved = kept * (some.size - 1)
+    moved += 2.0 * (1.0 - kept) * float(((some - some.mean()) ** 2).sum()) / spread if kept else 0.0
+    of_plain = float(((plain - raw) ** 2).sum()) + 2.0 * variance * (np.count_nonzero(plain) - 1)
+    of_drawn = float(((drawn - raw) ** 2).sum()) + 2.0 * variance * moved
+    return drawn if of_drawn < of_plain else plain
+
+
+Way = Callable[[Floats, Floats], Floats]
+
+
+def error(shown: Way, truth: Floats, deviation: float, rounds: int = 60) -> float:
     """The root of the mean squared distance to the truth, the same noise for all ways of showing."""
     rng = np.random.default_rng(12)
     off = 0.0
     for _ in range(rounds):
         raw = truth + deviation * rng.standard_normal(truth.size)
         raw += (1.0 - raw.sum()) / truth.size
-        off += float(((shown(raw, deviation**2) - truth) ** 2).sum())
+        off += float(((shown(raw, np.full_like(raw, deviation)) - truth) ** 2).sum())
     return float(np.sqrt(off / rounds))
-
-
-def projected(raw: Floats, variance: float) -> Floats:  # noqa: ARG001
-    return on_simplex(raw)
 
 
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda each: each.__name__)
@@ -63,9 +84,9 @@ def projected(raw: Floats, variance: float) -> Floats:  # noqa: ARG001
 def test_shown_shares_are_never_much_further_off_than_projected_ones(
     population: Callable[[int], Floats], k: int, deviation: float
 ) -> None:
-    """A ratio of errors over 60 rounds of the same noise; the largest seen in 200 is 1.06. Seeded: no false alarms."""
-    truth = population(k)
-    assert error(shown_shares, truth, deviation) <= 1.1 * error(projected, truth, deviation)
+    """A ratio of errors over rounds of the same noise; the largest here is 1.096. Seeded: no false alarms."""
+    truth, rounds = population(k), 60 if k < 1000 else 30
+    assert error(shown_shares, truth, deviation, rounds) <= 1.1 * error(projected, truth, deviation, rounds)
 
 
 @pytest.mark.parametrize(("population", "most"), [(even, 0.6), (smooth, 0.8)])
@@ -73,7 +94,7 @@ def test_shown_shares_are_never_much_further_off_than_projected_ones(
 def test_where_shares_are_alike_drawing_them_together_is_nearer(
     population: Callable[[int], Floats], most: float, k: int
 ) -> None:
-    assert error(shown_shares, population(k), 0.045) < most * error(projected, population(k), 0.045)
+    assert error(shown_shares, population(k), 0.045, 20) < most * error(projected, population(k), 0.045, 20)
 
 
 def test_clipping_as_others_do_would_be_caught() -> None:
@@ -82,46 +103,96 @@ def test_clipping_as_others_do_would_be_caught() -> None:
     assert error(clipped, truth, 0.045) > 2.0 * error(projected, truth, 0.045)
 
 
+@pytest.mark.parametrize("deviation", [0.045, 0.09])
+def test_luck_is_not_taken_for_large_shares(deviation: float) -> None:
+    """A thousand cells and noise of forty times a share and more: nothing is told of single cells.
+
+    Over twelve other seeds our error is .56 to .77 of that of clipping at the smaller noise and .57 to 1.16, once above
+    1, at the larger: with another seed one run in twelve would fail for nothing; this one is fixed. Choosing between
+    two ways by Stein's estimate, as before, takes luck for large shares in a round of four (1.14 to 1.83 and 2.0 to 2.9
+    times the error of clipping), and is caught.
+    """
+    truth = smooth(1000)
+    assert error(shown_shares, truth, deviation) <= error(clipped, truth, deviation)
+    assert error(better_of_two, truth, deviation) > 1.1 * error(clipped, truth, deviation)
+
+
+def test_two_large_shares_above_a_smooth_ground_are_shown_and_the_ground_too() -> None:
+    """Neither projected, which leaves no ground, nor drawn together, which leaves no spikes, comes near."""
+    truth = 0.6 * smooth(1000)
+    truth[[100, 700]] += 0.25, 0.15
+    assert error(shown_shares, truth, 0.015, 20) < 0.6 * error(better_of_two, truth, 0.015, 20)
+
+
 def test_shown_shares_are_shares() -> None:
     rng = np.random.default_rng(5)
     for k in (2, 3, 4, 30):
-        shown = shown_shares(rng.normal(1.0 / k, 0.3, k), 0.09)
+        shown = shown_shares(rng.normal(1.0 / k, 0.3, k), np.full(k, 0.3))
         assert shown.min() >= 0.0
         assert shown.sum() == pytest.approx(1.0)
-    assert shown_shares(np.array([0.25] * 4), 0.0).tolist() == [0.25] * 4
+    assert shown_shares(np.array([0.25] * 4), np.zeros(4)).tolist() == [0.25] * 4
+    assert (
+        shown_shares(np.array([0.9, 0.2, -0.1]), np.full(3, 0.2)).tolist()
+        == on_simplex(np.array([0.9, 0.2, -0.1])).tolist()
+    )
 
 
-def drawn_together(raw: Floats, variance: float) -> Floats:
-    """By the formula of the docstring, written again."""
-    apart = raw - 1.0 / raw.size
-    kept = max(0.0, 1.0 - (raw.size - 3) * variance / float((apart**2).sum()))
-    return on_simplex(1.0 / raw.size + kept * apart)
+# --- what is likely ------------------------------------------------------------------------------------------------
 
 
-def stein(shown: Callable[[Floats, float], Floats], raw: Floats, variance: float) -> float:
-    """Stein's estimate of the squared error, up to what all share: how fast the shown shares move is tried out."""
-    step, moved = 1e-7, 0.0
-    for i in range(raw.size):
-        up, down = raw.copy(), raw.copy()
-        up[i] += step
-        down[i] -= step
-        moved += float((shown(up, variance) - shown(down, variance))[i]) / (2.0 * step)
-    return float(((shown(raw, variance) - raw) ** 2).sum()) + 2.0 * variance * moved
+@pytest.mark.parametrize("mean", [0.002, 0.05, 1.0])
+@pytest.mark.parametrize("raw", [-0.3, 0.01, 0.4])
+def test_falling_shares_are_as_an_integral_has_them(mean: float, raw: float) -> None:
+    deviation = 0.1
+    density, expected = falling(np.array([raw]), np.array([deviation**2]), mean)
+
+    def both(share: float) -> float:
+        return float(expon.pdf(share, scale=mean) * norm.pdf(raw, share, deviation))
+
+    ends = (0.0, min(40.0 * mean, 1.5))
+    whole = quad(both, *ends, epsabs=0.0)[0]
+    assert float(np.exp(density[0])) == pytest.approx(whole, rel=1e-6)
+    assert expected[0] == pytest.approx(quad(lambda share: share * both(share), *ends, epsabs=0.0)[0] / whole, rel=1e-6)
 
 
-def test_the_one_with_the_smaller_estimate_of_stein_is_shown() -> None:
-    """Both ways win often, and also where nothing is left of the differences, so that a wrong divergence is seen."""
-    rng, won = np.random.default_rng(3), {"projected": 0, "drawn": 0, "even": 0}
-    for _ in range(150):
-        k, deviation = int(rng.choice([5, 10, 24])), float(10 ** rng.uniform(-2.0, 0.3))
-        raw = rng.dirichlet(np.full(k, 0.3)) + deviation * rng.standard_normal(k)
-        plain, drawn = (stein(way, raw, deviation**2) for way in (projected, drawn_together))
-        if abs(plain - drawn) < 1e-4 * deviation**2:
-            continue  # as good as equal: rounding decides
-        best = drawn_together if drawn < plain else projected
-        np.testing.assert_allclose(
-            shown_shares(raw, deviation**2), best(raw, 0.0 if best is projected else deviation**2)
-        )
-        flat = best is drawn_together and float(np.ptp(drawn_together(raw, deviation**2))) == 0.0
-        won["even" if flat else "drawn" if best is drawn_together else "projected"] += 1
-    assert min(won.values()) >= 10, won
+def test_falling_shares_run_over_nowhere() -> None:
+    """Noise a million times a share, or a millionth of it; far below 0, and far above."""
+    raw, deviation = np.array([-5.0, -1e-3, 0.0, 1e-3, 1.0]), np.array([[1e-6], [1e-3], [1.0]])
+    for mean in (1e-6, 1e-3, 1.0):
+        density, expected = falling(raw, deviation**2, mean)
+        assert np.isfinite(density).all()
+        assert (expected >= 0.0).all()
+        assert (np.diff(expected) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("k", [4, 10, 48, 1000, 1025])
+def test_every_kind_has_all_owners_among_its_values(k: int) -> None:
+    """The mean of a share is 1/k, but for what a ground loses because the few are not on it."""
+
+    def mean(law: Law) -> float:
+        return 1.0 / k if law.shape == "bell" else law.size
+
+    for kind in kinds(k):
+        ground = 0.0 if kind.ground is None else mean(kind.ground)
+        held = k * (kind.part * mean(kind.law) + (1.0 - kind.part) * ground)
+        assert 1.0 - kind.part * k * ground <= held + 1e-12
+        assert held <= 1.0 + 1e-12
+        assert 0.0 < kind.part <= 1.0
+        assert (kind.part < 1.0) == (kind.ground is not None)
+    assert kinds(k)[0] == Kind(k / 500, Law("point", 1.0 / k))
+
+
+def test_blocks_of_cells_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    raw, deviation = falling_shares(100) + 0.02 * rng.standard_normal(100), rng.uniform(0.01, 0.03, 100)
+    whole = likely_shares(raw, deviation)
+    monkeypatch.setattr("pdqs.estimate.likely._AT_ONCE", 7)
+    np.testing.assert_allclose(likely_shares(raw, deviation), whole, rtol=1e-9)
+
+
+def test_a_cell_with_more_noise_of_its_own_is_believed_less() -> None:
+    raw, deviation = np.full(50, 0.01), np.full(50, 0.05)
+    raw[[3, 4]] += 0.25
+    deviation[4] = 0.15
+    shown = shown_shares(raw, deviation)
+    assert shown[3] > 1.5 * shown[4] > 0.0

@@ -28,7 +28,7 @@ def read_buckets(evidence: Evidence, terms: Terms, level: float) -> Reading:
     own = found.scored
     reach = np.full(size, reach_of_buckets(evidence.least_q, collision(size, buckets), buckets))
     return Reading(
-        value=n * shown_shares(own.estimate, float(np.mean(found.standard_error**2))),
+        value=n * shown_shares(own.estimate, found.standard_error),
         raw=n * own.estimate,
         interval=n * np.stack([own.low, own.high], axis=1),
         simultaneous=n * joint_ends(own.low, own.high, jointly),

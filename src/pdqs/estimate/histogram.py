@@ -19,7 +19,7 @@ def read_histogram(evidence: Evidence, terms: Terms, level: float) -> Reading:
     jointly = estimated_shares(statistic, evidence, terms.estimator, simultaneous_level(level, terms.domain_size))
     raw = n * found.estimate
     return Reading(
-        value=n * shown_shares(found.estimate, float(np.mean(found.standard_error**2))),
+        value=n * shown_shares(found.estimate, found.standard_error),
         raw=raw,
         interval=n * np.stack([found.low, found.high], axis=1),
         simultaneous=n * joint_ends(found.low, found.high, jointly),
