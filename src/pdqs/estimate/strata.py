@@ -28,6 +28,9 @@ TELLING_TREND = 1.645
 
 MOST_STRATA = 10
 LEAST_REPORTS = 5
+FEWEST_REPORTS = 2
+"""Enough for a stratum where the alternative is to let the cheap speak for the dear who are silent."""
+
 JUMP = 2.0
 GAP = -1
 """The stratum number of owners whom no report can speak for."""
@@ -153,6 +156,9 @@ def cut(summary: PriceSummary) -> Strata:
     beyond a jump from which fewer than 5 reported. A jump is where the chance falls to half or less from one price to
     the next: the dear beyond it would be a few heavy reports among many light ones, and if they also differ, one of
     them would stand for all with no variance to show for it. With 5 reports they are a stratum of their own.
+
+    Where the response differs and no two strata have 5 reports each, two that have 2 are better than one: the variance
+    of so few shows in the interval, that the cheap were taken to speak for the dear would not.
     """
     within = summary.prices <= summary.dearest
     jumps = _jumps(summary, within)
@@ -166,6 +172,7 @@ def cut(summary: PriceSummary) -> Strata:
     for bound in (*summary.prices[jumps].tolist(), *_equal_parts(summary, within).tolist()):
         if bound not in bounds and _well_heard(summary, within, [*bounds, bound]):
             bounds.append(bound)
+    bounds = bounds or _dear_apart(summary, within)
     dearest = float(summary.prices[within][-1]) if trimmed else summary.dearest
     return Strata(np.array(sorted(bounds)), dearest, trimmed)
 
@@ -177,18 +184,18 @@ def _jumps(summary: PriceSummary, within: Booleans) -> Integers:
     return falls[within[falls]]
 
 
-def _well_heard(summary: PriceSummary, within: Booleans, bounds: list[float]) -> bool:
-    """Whether every stratum between these bounds has at least 5 reports."""
+def _well_heard(summary: PriceSummary, within: Booleans, bounds: list[float], least: int = LEAST_REPORTS) -> bool:
+    """Whether every stratum between these bounds has at least 5 reports, or as many as told."""
     number = np.searchsorted(np.sort(bounds), summary.prices[within], side="right")
     counts = _sums(summary.reports[within], number, len(bounds) + 1)
-    return bool(counts.min() >= LEAST_REPORTS)
+    return bool(counts.min() >= least)
 
 
 def _equal_parts(summary: PriceSummary, within: Booleans) -> Floats:
     """Bounds of the most strata with equal sums of chance that are all well heard."""
     words = summary.chances[within]
     total = int(words.sum())
-    each = CHANCE_A_FINE_STRATUM if abs(response_trend(summary, within)) > TELLING_TREND else CHANCE_A_STRATUM
+    each = CHANCE_A_FINE_STRATUM if _response_differs(summary, within) else CHANCE_A_STRATUM
     wanted = min(max(total // (each << 32), 1), MOST_STRATA)
     for strata in range(wanted, 1, -1):
         last = _ends(words, total, strata)
@@ -196,6 +203,22 @@ def _equal_parts(summary: PriceSummary, within: Booleans) -> Floats:
         if last.size == strata and _well_heard(summary, within, bounds.tolist()):
             return bounds
     return np.empty(0)
+
+
+def _dear_apart(summary: PriceSummary, within: Booleans) -> list[float]:
+    """One bound between the cheap and the dear, where the response differs and each half has at least 2 reports."""
+    words = summary.chances[within]
+    total = int(words.sum())
+    if total < 2 * CHANCE_A_FINE_STRATUM << 32 or not _response_differs(summary, within):
+        return []
+    last = _ends(words, total, 2)
+    bounds: list[float] = summary.prices[within][last[:-1] + 1].tolist()
+    return bounds if bounds and _well_heard(summary, within, bounds, FEWEST_REPORTS) else []
+
+
+def _response_differs(summary: PriceSummary, within: Booleans) -> bool:
+    """Whether the dear answered less often than the cheap, or more, by more than chance would have it."""
+    return abs(response_trend(summary, within)) > TELLING_TREND
 
 
 def response_trend(summary: PriceSummary, within: Booleans) -> float:
