@@ -282,7 +282,7 @@ def _api_fault(rule: Rule, asked: Asked, person: Person, found: Known | None, wo
         and asked.headers.get("x-csrf-token", b"").decode("latin-1") != person.csrf
     ):
         return "a session without its CSRF token"
-    if by_cookie and rule.method != "GET" and _from_elsewhere(asked):
+    if by_cookie and rule.roles and rule.method != "GET" and _from_elsewhere(asked):
         return "a form from another site"
     if rule.keyed and not KEY.fullmatch(asked.headers.get("idempotency-key", b"").decode("latin-1")):
         return "no key"
@@ -327,8 +327,9 @@ def _page_fault(rule: Rule, asked: Asked, person: Person, found: Known | None, w
     if rule.path == "/operator/ledger/{move}":
         return _move_fault(asked, fields, world)
     if rule.path in ("/consumer/rounds", "/consumer/rounds/{round_id}/edit") and rule.form:
-        if fields.get("fault", "").strip() != "none" or not KEY.fullmatch(fields.get("key", "")):
+        if fields.get("fault") in fields or not KEY.fullmatch(fields.get("key", "")):
             return "a bad plan"
+        # A mark that was bent on the way names no field: then nobody knows whether the plan is good.
         late = found is not None and (found.state != "draft" or person.name != found.consumer)
         return "a change of what is no draft of hers" if late else ""
     return rule.rest(None, person, found, world) if rule.rest else ""

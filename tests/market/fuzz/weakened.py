@@ -97,14 +97,19 @@ def _foreign_rounds(put: Put) -> None:
 
 def _foreign_bids(put: Put) -> None:
     """An owner who asks for her bid is shown the first one of the round."""
+    anyones = select(bids).where(bids.c.round_id == bindparam("round")).limit(1)
+    put(offer_access, "_BID", anyones)
 
-    def first(market: Any, actor: Any, round_id: str, listed: Any, table: Any, what: Any) -> Any:
-        with market.store.read() as connection:
-            row = connection.execute(listed.where(table.c.round_id == round_id).limit(1)).first()
-        return row or own(market, actor, round_id, listed, table, what)
 
-    own = offer_access._own
-    put(offer_access, "_own", first)
+def _foreign_rows(put: Put) -> None:
+    """An owner who looks at a round is shown it as another owner is, bid and all."""
+    found = offer_access._found
+
+    def first(connection: Any, mine: Any, whose: dict[str, str]) -> Any:
+        anybody = connection.scalar(select(bids.c.owner_id).where(bids.c.round_id == whose["round"]).limit(1))
+        return found(connection, mine, {**whose, "owner": anybody or whose["owner"]})
+
+    put(offer_access, "_found", first)
 
 
 def _foreign_ids(put: Put) -> None:
@@ -161,6 +166,7 @@ WAYS: dict[str, Way] = {
     "doubled-money": Way(_doubled_money, "/v1/deposits$", "this does not hold: balances"),
     "foreign-rounds": Way(_foreign_rounds, "GET /v1/rounds/{round_id}$", "another consumer's round"),
     "foreign-bids": Way(_foreign_bids, "GET /v1/.*/bid$", "shows another bid than hers"),
+    "foreign-looks": Way(_foreign_rows, "GET /v1/.*/mine$", "shows another bid than hers"),
     "foreign-ids": Way(_foreign_ids, "GET /v1/me$", "shows somebody else's id"),
     "faults": Way(_faults, "PUT /v1/.*/bid$", "answered 500"),
     "codes-that-last": Way(_codes_that_last, "POST /v1/(tokens|users/{user_id}/code)$", "a code that was never made"),
