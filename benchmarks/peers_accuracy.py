@@ -6,7 +6,11 @@ Histograms are compared as each library gives them: raw where it gives raw share
 it gives those; the raw ones of others are projected on the simplex to be shown. Means and medians of a peer are read
 off its histogram, for none of them has a question of its own for them but OpenDP's noise on each value. A library that
 is not installed is left out and named. Every cell has its own generator, made from the seed and its name; peers draw
-from NumPy's global one or the system's and are not seeded.
+from NumPy's global one or the system's and are not seeded. Cells on file are kept; --again measures those named anew,
+each in the place of the old one. To have the other libraries, run this in an environment of its own::
+
+    python -m venv build/peers
+    build/peers/bin/pip install -e . opendp pure-ldp statsmodels scikit-learn 'xxhash<3.3' multi-freq-ldpy
 """
 
 from __future__ import annotations
@@ -218,26 +222,24 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 48, 100, 1000])
     parser.add_argument("--caps", type=float, nargs="+", default=[0.5, 1.0, 2.0, 4.0])
+    parser.add_argument("--again", action="store_true", help="measure these cells anew, even those on file")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     path = arguments.out / "cells.jsonl"
     held = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    done = {
-        (row["population"], row["k"], row["eps"]): row
-        for row in held
-        if (row["rounds"], row["seed"]) == (arguments.rounds, arguments.seed)
-    }
+    here = (arguments.rounds, arguments.seed)
+    done = {(row["population"], row["k"], row["eps"]): row for row in held if (row["rounds"], row["seed"]) == here}
+    other = [row for row in held if (row["rounds"], row["seed"]) != here]
     absent: set[str] = set()
     for k, eps, kind in itertools.product(arguments.sizes, arguments.caps, POPULATIONS):
-        if (kind, k, eps) in done:
+        if (kind, k, eps) in done and not arguments.again:
             continue
         start = time.monotonic()
         rng = np.random.default_rng([arguments.seed, zlib.crc32(f"{kind}/{k}/{eps}".encode())])
         found = cell(POPULATIONS[kind], k, eps, arguments.rounds, rng, absent)
         asked = {"population": kind, "k": k, "eps": eps, "rounds": arguments.rounds, "seed": arguments.seed}
         done[kind, k, eps] = {**asked, "errors": found}
-        with path.open("a") as out:
-            print(json.dumps(done[kind, k, eps]), file=out)
+        path.write_text("".join(json.dumps(row) + "\n" for row in [*other, *done.values()]))
         print(f"{kind}, k {k}, eps {eps:g}: {time.monotonic() - start:.0f} s", flush=True)
     rows = [done[key] for key in sorted(done)]  # every cell on file
     (arguments.out / "table.md").write_text(
