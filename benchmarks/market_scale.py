@@ -234,7 +234,7 @@ def several_workers(url: str, owners: int, turns: int) -> dict[str, Any]:
                 found = town.open_round(f"turn-{turn}-{port}", bid_seconds=86_400)
                 requests = [request_for(found, token, 7 * i) for i, token in enumerate(tokens)]
                 began = time.perf_counter()
-                asyncio.run(sent(port, requests))
+                sent(port, requests)
                 rates.append(owners / (time.perf_counter() - began))
             pairs.append(rates)
     town.market.store.close()
