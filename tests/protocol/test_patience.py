@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import functools
+import os
 import queue
+import select
+import signal
 import threading
+from collections.abc import Callable
 
+import pytest
+
+from pdqs.protocol import patience
 from pdqs.protocol.patience import quiet_alarm
 
 PATIENCE_SECONDS = 30.0
@@ -36,3 +43,59 @@ def test_a_thousand_alarms_need_one_thread() -> None:
     assert sum(thread.name == "pdqs-patience" for thread in threading.enumerate()) == 1
     for alarm in alarms:
         alarm.cancel()
+
+
+def in_a_fork(act: Callable[[], str]) -> str:
+    """What a forked process comes to, if it does."""
+    heard, says = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(says, act().encode())
+        finally:
+            os._exit(0)
+    os.close(says)
+    with os.fdopen(heard) as words:
+        ready, _, _ = select.select([words], [], [], PATIENCE_SECONDS)
+        said = words.read() if ready else "nothing"
+    if not ready:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return said
+
+
+def own_alarm(rung: queue.Queue[str], seconds: float) -> str:
+    """Set an alarm; what is heard first."""
+    quiet_alarm(seconds, lambda: rung.put("own")).start()
+    return rung.get(timeout=PATIENCE_SECONDS)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_process_keeps_its_own_alarms_and_none_of_its_parents() -> None:
+    """Its parent's would hang up its parent's lines, for the sockets are the same."""
+    parent = os.getpid()
+    rung: queue.Queue[str] = queue.Queue()
+    inherited = quiet_alarm(0.4, lambda: rung.put("inherited") if os.getpid() != parent else None)
+    inherited.start()
+    assert in_a_fork(lambda: own_alarm(rung, 0.8)) == "own"
+    inherited.cancel()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_process_that_is_forked_while_another_thread_sets_an_alarm_does_not_hang() -> None:
+    rung: queue.Queue[str] = queue.Queue()
+    holding, let_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with patience._WATCH._changed:
+            holding.set()
+            let_go.wait()
+
+    thread = threading.Thread(target=hold, daemon=True)
+    thread.start()
+    assert holding.wait(PATIENCE_SECONDS)
+    try:
+        assert in_a_fork(lambda: own_alarm(rung, 0.01)) == "own"
+    finally:
+        let_go.set()
+        thread.join()

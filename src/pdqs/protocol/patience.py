@@ -7,6 +7,7 @@ and when it rings the line is hung up, whatever is being waited for.
 from __future__ import annotations
 
 import math
+import os
 import socket
 import threading
 import time
@@ -32,6 +33,11 @@ class _Watch:
     """One thread for every alarm of the program: a thread for each request costs more than the request itself."""
 
     def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Without alarms. A forked process begins so: what it inherits are its parent's alarms, which would hang up its
+        parent's lines, and a lock that one of its parent's threads may have held, which nobody would ever let go."""
         self._changed = threading.Condition()
         self._rings: dict[object, tuple[float, Callable[[], None]]] = {}
         self._wakes_at = math.inf
@@ -42,7 +48,7 @@ class _Watch:
         due = time.monotonic() + seconds
         with self._changed:
             self._rings[alarm] = due, ring
-            if self._thread is None or not self._thread.is_alive():  # none yet, or this process was forked
+            if self._thread is None or not self._thread.is_alive():
                 self._wakes_at = due
                 self._thread = threading.Thread(target=self._keep, name="pdqs-patience", daemon=True)
                 self._thread.start()
@@ -68,6 +74,8 @@ class _Watch:
 
 
 _WATCH = _Watch()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_WATCH.begin_anew)
 
 
 @final
