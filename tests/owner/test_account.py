@@ -247,7 +247,15 @@ def test_both_devices_make_the_same_checks_at_the_same_stages() -> None:
     assert twin()["checks"] == {"shape": "shape", **ours}
 
 
-@pytest.mark.parametrize("kind", ["text", "database"])
+OTHERS_TABLES = {
+    "letters": "CREATE TABLE reports (letter TEXT)",
+    "diary": "CREATE TABLE entries (day TEXT, entry TEXT)",
+    "hats": "CREATE TABLE caps (size INTEGER)",
+    "view": "CREATE VIEW entries AS SELECT 1 AS place",
+}
+
+
+@pytest.mark.parametrize("kind", ["text", *OTHERS_TABLES])
 def test_a_file_of_another_kind_that_is_named_by_mistake_keeps_its_bytes_and_its_mode(
     kind: str, tmp_path: Path
 ) -> None:
@@ -256,9 +264,9 @@ def test_a_file_of_another_kind_that_is_named_by_mistake_keeps_its_bytes_and_its
         path.write_text("Dear Bob, ...", encoding="utf-8")
     else:
         with sqlite3.connect(path) as other:
-            other.execute("CREATE TABLE reports (letter TEXT)")
+            other.execute(OTHERS_TABLES[kind])
         other.close()
-    path.chmod(0o644 if kind == "text" else 0o600)
+    path.chmod(0o644)
     before = path.read_bytes(), path.stat().st_mode
     with pytest.raises(LedgerError, match=r"no ledger, and was left as it is|not a device's ledger"):
         Ledger(path)

@@ -54,8 +54,8 @@ _ROT = (sqlite3.Error, UnicodeError)
 """What a damaged file may raise: SQLite's own messages may quote bytes of it that are no text."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _HEAD = b"SQLite format 3\0"
-_OURS = {"entries", "caps"}
-"""Of a device's file, now and before entries were chained, there is one of these tables."""
+_OURS = {"entries": {"place", "entry", "hash"}, "caps": {"attribute", "cap_nanos"}}
+"""A device's file has the first of these tables, or only the second if it was made before entries were chained."""
 
 
 @final
@@ -66,30 +66,34 @@ class Ledger:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _make_private(path)
+            _make_if_new(path)
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=30.0)
         except (OSError, sqlite3.Error) as fault:
-            why = getattr(fault, "strerror", None) or fault
-            raise LedgerError(f"the device's ledger {path} cannot be opened: {why}") from None
+            raise _unopened(path, fault) from None
         try:
             self._refuse_other()
+            _make_private(path)
             # EXTRA waits for the disk, and for the directory entry of the journal too: a charge survives a power cut.
             self._connection.execute("PRAGMA synchronous = EXTRA")
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")  # a wait for the disk, not five
             self._take_over()
             self.account()
-        except _ROT as fault:
+        except (OSError, *_ROT) as fault:
             self._connection.close()
-            raise LedgerError(f"the device's ledger {path} cannot be opened: {printable(str(fault))}") from None
+            raise _unopened(path, fault) from None
         except LedgerError:
             self._connection.close()
             raise
 
     def _refuse_other(self) -> None:
         """A database of something else stays as it is."""
-        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if names and not names & _OURS:
+        columns = "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
+        found: dict[str, set[str]] = {}
+        for table, column in self._connection.execute(f"{columns} WHERE t.type IN ('table', 'view')"):
+            found.setdefault(table, set()).add(column)
+        known = next((name for name in _OURS if name in found), "")
+        if found and found.get(known) != _OURS.get(known, set()):
             raise LedgerError(f"{self._path} is a database, but not a device's ledger: nothing in it was changed")
 
     def _take_over(self) -> None:
@@ -237,21 +241,27 @@ class Ledger:
         return _there(self.account().report(charge.market, charge.round_id))
 
 
-def _make_private(path: Path) -> None:
-    """Make the file if there is none, and let nobody else on this machine read it; refuse it where that cannot be.
+def _unopened(path: Path, fault: Exception) -> LedgerError:
+    why = printable(str(getattr(fault, "strerror", None) or fault))
+    return LedgerError(f"the device's ledger {path} cannot be opened: {why}")
 
-    A file of another kind, named by mistake, keeps its bytes and its mode.
-    """
+
+def _make_if_new(path: Path) -> None:
+    """Make the file if there is none; one of another kind, named by mistake, keeps its bytes and its mode."""
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         if os.read(file, len(_HEAD)) not in (b"", _HEAD):
             raise OSError("it is no ledger, and was left as it is")
-        if os.fstat(file).st_mode & _OTHERS:
-            os.fchmod(file, 0o600)
-        if os.fstat(file).st_mode & _OTHERS:
-            raise OSError("others may read it, and that cannot be changed")
     finally:
         os.close(file)
+
+
+def _make_private(path: Path) -> None:
+    """Let nobody else on this machine read the file; refuse it where that cannot be."""
+    if path.stat().st_mode & _OTHERS:
+        path.chmod(0o600)
+    if path.stat().st_mode & _OTHERS:
+        raise OSError("others may read it, and that cannot be changed")
 
 
 def _read(text: str) -> Fields:
