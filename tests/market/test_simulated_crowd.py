@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from market.town import Town, found_town
 from pdqs.market import simulated_crowd
 from pdqs.market.context import system_clock
-from pdqs.market.simulated_crowd import SimulatedOwner, bid_all
+from pdqs.market.simulated_crowd import SimulatedOwner, bid_all, drawer
 from pdqs.protocol.market_messages import Round
 from pdqs.protocol.problems import MarketError
 
@@ -73,3 +74,17 @@ def test_a_market_that_refuses_bids_in_time_is_not_taken_for_lateness(
     opened = town.open_round("early", bid_seconds=60).model_copy(update={"bids_close_at_ms": system_clock() + 10**9})
     with pytest.raises(MarketError, match="bids in this round are closed"):
         _bids(opened, tmp_path)
+
+
+def test_devices_are_kept_in_memory_only_where_there_is_room_for_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container often has 64 MB of it, and 2,000 devices would have filled that."""
+    container = shutil.disk_usage(tmp_path)._replace(free=64 * 2**20)
+    monkeypatch.setattr(simulated_crowd, "_MEMORY", tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: container)
+    with drawer(500) as few, drawer(5_000) as many:
+        assert (few.parent == tmp_path, many.parent == tmp_path) == (True, False)
+    monkeypatch.setattr(simulated_crowd, "_MEMORY", tmp_path / "nowhere")
+    with drawer(1) as elsewhere:
+        assert elsewhere.parent != tmp_path

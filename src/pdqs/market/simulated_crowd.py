@@ -7,6 +7,8 @@ connections open for all that it plays, where a connection and a TLS context eac
 from __future__ import annotations
 
 import multiprocessing
+import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
@@ -27,6 +29,9 @@ from pdqs.owner.review import Device, Review
 from pdqs.owner.visit import Visit
 from pdqs.protocol.market_messages import Round
 
+_MEMORY = Path("/dev/shm")
+_DEVICE_BYTES = 64 * 1024
+"""What a device's file takes at most in one round."""
 _AT_ONCE = 4
 _TOGETHER = 100
 _SEVERAL_FROM = 1_000
@@ -70,15 +75,19 @@ class _Shared(httpx.BaseTransport):
 
 
 @contextmanager
-def drawer() -> Iterator[Path]:
-    """Where the devices' files are kept while they are played: in memory where there is such a place.
+def drawer(owners: int) -> Iterator[Path]:
+    """Where the devices' files are kept while they are played: in memory where there is room for all of them.
 
     A real device waits for its disk before it says that a charge is kept; these are thrown away in the end, and 20,000
-    owners would wait for one disk.
+    owners would wait for one disk. A container often has 64 MB of such memory, which a few thousand devices fill.
     """
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="pdqs-owners-", dir=memory if memory.is_dir() else None) as directory:
+    place = _MEMORY if _has_room(_MEMORY, owners * _DEVICE_BYTES) else None
+    with tempfile.TemporaryDirectory(prefix="pdqs-owners-", dir=place) as directory:
         yield Path(directory)
+
+
+def _has_room(folder: Path, bytes_needed: int) -> bool:
+    return os.access(folder, os.W_OK) and shutil.disk_usage(folder).free >= bytes_needed
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def simulate(
     rng = np.random.default_rng(seed)
     values = _values(query, owners, share, rng)
     prices = rng.integers(0, MICROS_PER_UNIT, owners, endpoint=True).tolist()
-    with drawer() as devices, players(owners) as pool:
+    with drawer(owners) as devices, players(owners) as pool:
         codes = _invited(operator, owners, say)
         crowd = [
             SimulatedOwner(address=address, file=file, value=values[i], bid_micros=prices[i], code=codes[i])
