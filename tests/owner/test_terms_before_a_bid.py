@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -181,6 +182,33 @@ def test_who_asks_why_and_what_for_are_the_frozen_ones_and_harmless_to_a_termina
         "For groups Nurses, Cooks",
     ]
     assert "Who asks   They did not say." in said(device, notice(state="open"))
+
+
+def as_a_terminal_shows(text: str, columns: int) -> list[str]:
+    """The lines of a terminal that folds what is longer; wide letters take two places."""
+    lines = []
+    for line in text.splitlines():
+        places = "".join(c + "\0" * (unicodedata.east_asian_width(c) in "WF") for c in line)
+        lines += [places[at : at + columns].replace("\0", "") for at in range(0, max(1, len(places)), columns)]
+    return lines
+
+
+LIE = "Payment    At least 900.00, whatever is asked."
+BUILT = ["x " * 22 + "x" * 25, "x" * 69, "\u5e02" * 34 + "x", "x" * 100 + "\u3000" * 20]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("ahead", BUILT)
+@pytest.mark.parametrize("space", [" ", "\u00a0"])
+def test_no_words_of_a_consumer_pass_for_a_line_of_the_device(
+    device: Device, monkeypatch: pytest.MonkeyPatch, columns: int, ahead: str, space: str
+) -> None:
+    """However they are built: only the device's own names begin a line."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = as_a_terminal_shows(said(device, worded(purpose=ahead + LIE.replace(" ", space))), columns)
+    begun = {line.split()[0] for line in shown if line[:1].strip()}
+    assert begun == {"Who", "Why", "What", "Question", "Answers", "Privacy", "Payment", "Bids", "Ledger", "Terms"}
+    assert sum(line.startswith("Payment") for line in shown) == 1
 
 
 def test_what_could_pass_her_cap_is_said_before_she_bids(device: Device) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
+import unicodedata
 from collections.abc import Iterable
 
 from pdqs.model.domain import Domain
@@ -15,6 +17,7 @@ from pdqs.owner.prospect import Prospect
 from pdqs.owner.review import Review
 from pdqs.present.times import left, moment_text
 
+_NAMES = 11
 _WIDTH = 90
 _SENT_INSTEAD: dict[str, str] = {
     QuestionKind.LEVEL: "; only a rounded figure, and that randomised, is sent",
@@ -73,9 +76,17 @@ def _lines(*named: tuple[str, str]) -> str:
 
 
 def _folded(name: str, said: str) -> Iterable[str]:
-    first, *more = textwrap.wrap(said, _WIDTH, break_long_words=False) or [""]
-    yield f"{name:<11}{first}"
-    yield from (f"{'':<11}{line}" for line in more)
+    """Nobody's words begin a line: were a terminal to fold them, they could pass for one of the device's own."""
+    first, *more = textwrap.wrap(" ".join(said.split()), _room(said)) or [""]
+    yield f"{name:<{_NAMES}}{first}"
+    yield from (f"{'':<{_NAMES}}{line}" for line in more)
+
+
+def _room(said: str) -> int:
+    """How many letters of this fit beside the names; some scripts take two places each."""
+    columns = shutil.get_terminal_size((_NAMES + _WIDTH, 0)).columns
+    is_wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in said)
+    return max(10, min(_WIDTH, columns - _NAMES) // (2 if is_wide else 1))
 
 
 def _ledger(spending: Spending, overall: Spending, nanos: int, most: str = "") -> list[tuple[str, str]]:
