@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from market.pages.site import Site, served
@@ -15,6 +16,7 @@ from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
 from pdqs.market import offer_access, round_steps
 from pdqs.owner.client import OwnerClient
+from pdqs.protocol import transport
 from pdqs.protocol.device_messages import Bid
 
 Run = Callable[..., str]
@@ -200,6 +202,34 @@ def test_who_is_stopped_while_she_sends_is_told_what_may_have_happened(
         told = run("report", round_id, "--yes", "--agree", "new fact", typed=f"{VALUE}\n", code=130)
     assert f"The report is kept: pdqs owner report {round_id} sends the same bytes again." in told
     assert "The market signed for your report" in run("report", round_id)
+
+
+@pytest.mark.parametrize(
+    ("answer", "unsure"),
+    [
+        (httpx.Response(504, text="<h1>Gateway Time-out</h1>"), True),
+        (httpx.Response(500, json={"type": "fault", "detail": "something broke"}), True),
+        (httpx.Response(503, json={"type": "unavailable", "detail": "the database is away"}), True),
+        (httpx.Response(200, text="taken, thank you"), True),
+        (httpx.Response(409, json={"type": "bids-closed", "detail": "bids are closed"}), False),
+    ],
+)
+def test_an_answer_that_leaves_open_what_became_of_a_bid_is_told_as_that(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch, answer: httpx.Response, unsure: bool
+) -> None:
+    """A proxy that gives up says nothing of the market behind it, which may have the bid."""
+    round_id = opened(site)
+    _, code = site.invite("owner", "Ann")
+    run("enrol", site.address, code)
+    real = httpx.HTTPTransport.handle_request
+
+    def between(wire: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        return answer if request.method == "PUT" else real(wire, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", between)
+    monkeypatch.setattr(transport, "_FIRST_WAIT_SECONDS", 0.0)
+    told = run("bid", round_id, "0.125", "--yes", code=2)
+    assert ("may have been sent" in told) == unsure
 
 
 def test_an_owner_checks_the_round_that_she_took_part_in(

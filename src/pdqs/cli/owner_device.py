@@ -77,13 +77,14 @@ def now_ms() -> int:
 
 @contextmanager
 def told_if_unsure(sentence: str) -> Iterator[None]:
-    """Where Ctrl-C comes in the middle of sending, or no answer does: what she should know."""
+    """Where Ctrl-C comes in the middle of sending, or no answer does that says what became of it: what to know."""
     from pdqs.protocol.problems import MarketError, ProblemType
 
+    unsure = {ProblemType.UNREACHABLE, ProblemType.BAD_ANSWER, ProblemType.UNAVAILABLE, ProblemType.FAULT}
     try:
         yield
     except (KeyboardInterrupt, MarketError) as fault:
-        if isinstance(fault, KeyboardInterrupt) or fault.type is ProblemType.UNREACHABLE:
+        if isinstance(fault, KeyboardInterrupt) or fault.type in unsure:
             print(f"\n{sentence}", file=sys.stderr)
         raise
 
