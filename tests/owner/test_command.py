@@ -18,6 +18,7 @@ from pdqs.market import offer_access, round_steps
 from pdqs.owner.client import OwnerClient
 from pdqs.protocol import transport
 from pdqs.protocol.device_messages import Bid
+from pdqs.protocol.problems import MarketError, ProblemType
 
 Run = Callable[..., str]
 
@@ -202,6 +203,21 @@ def test_who_is_stopped_while_she_sends_is_told_what_may_have_happened(
         told = run("report", round_id, "--yes", "--agree", "new fact", typed=f"{VALUE}\n", code=130)
     assert f"The report is kept: pdqs owner report {round_id} sends the same bytes again." in told
     assert "The market signed for your report" in run("report", round_id)
+
+
+def test_what_a_code_gave_is_kept_though_the_line_breaks_right_after(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code is used up then: without its token she would have to ask for another."""
+    _, code = site.invite("owner", "Ann")
+
+    def broken(_client: OwnerClient) -> None:
+        raise MarketError(ProblemType.UNREACHABLE, "the market cannot be reached")
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(OwnerClient, "account", broken)
+        assert "You are enrolled all the same: pdqs owner list" in run("enrol", site.address, code, code=2)
+    assert "The market owes you 0.00" in run("list")
 
 
 @pytest.mark.parametrize(

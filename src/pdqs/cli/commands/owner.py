@@ -63,7 +63,8 @@ def enrol(
                 token = client.redeem(code.strip())
             except NotFoundError:
                 raise DeviceError(f"there is no market at {market}: give its address alone") from None
-        with OwnerClient(market, token) as client:
+        ledger.enrol(market, "", token)  # before anything else can fail: a code is good once
+        with OwnerClient(market, token) as client, told_if_unsure("You are enrolled all the same: pdqs owner list"):
             account = client.account().user
         ledger.enrol(market, account.name, token)
     print(f"Enrolled in {market} as {account.name}.")
