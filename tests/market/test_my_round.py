@@ -8,7 +8,7 @@ import pytest
 
 from market.question_rounds import start
 from market.town import Town
-from pdqs.market import bidding, groups, offer_access, reads, round_steps
+from pdqs.market import bidding, groups, offer_access, own_data, reads, round_steps
 from pdqs.market.retention import purge_due
 from pdqs.protocol.device_messages import Bid, Message
 from pdqs.protocol.groups import GroupNames
@@ -51,6 +51,9 @@ def test_of_a_count_from_its_opening_until_it_is_purged(either_town: Town) -> No
     bidding.place_bid(town.market, ann, found.round_id, change)
     bidding.withdraw_bid(town.market, gone, found.round_id)
     assert (same(town, found, ann), same(town, found, gone)) == ({"bid"}, set())
+    left = own_data.export(town.market, gone).withdrawals[0].withdrawn_at_ms
+    told_of = [offer_access.my_round(town.market, owner, found.round_id).withdrawn_at_ms for owner in (ann, gone)]
+    assert told_of == [0, left]
     town.clock.advance(found.plan.bid_seconds)
     assert same(town, found, ann) == {"bid"}, "closed, and not yet cleared"
     round_steps.clear_round(town.market, town.consumer, found.round_id)

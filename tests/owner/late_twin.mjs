@@ -36,4 +36,5 @@ const stands = Boolean(await visit.bidThere(round));
 const elsewhere = new Visit(new Device(memoryStore(), address), asker(address, headers));
 const other = [await outcome(() => elsewhere.bid(round, bid)), await outcome(() => elsewhere.bid(round, bid + 1))];
 const entries = (await elsewhere.device.account()).entries.map(({ kind }) => kind);
-process.stdout.write(JSON.stringify({ first, withdrawn, arrived, stands, other, entries }));
+const withdrawals = await Promise.all([visit, elsewhere].map(async ({ device }) => (await device.account()).withdrawnMs(address, round)));
+process.stdout.write(JSON.stringify({ first, withdrawn, arrived, stands, other, entries, withdrawals }));

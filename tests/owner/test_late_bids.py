@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from market.pages.site import Site, served
-from pdqs.market import access, offer_access
+from pdqs.market import access, offer_access, own_data
 from pdqs.owner.account import Account
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
@@ -149,6 +149,17 @@ def test_a_device_that_did_not_know_of_a_withdrawal_is_told_and_then_knows(site:
     assert phone.name_price(round_id, PRICE).bid_micros == PRICE
 
 
+def test_a_device_that_is_told_of_a_withdrawal_makes_none_of_its_own(site: Site, ann: Person) -> None:
+    """Else the device that she did withdraw from, and bids from next, would be refused for a withdrawal never made."""
+    round_id = opened(site)
+    (phone, _), (laptop, _) = ann.device("phone"), ann.device("laptop")
+    phone.withdraw_bid(round_id)
+    with pytest.raises(ConflictError):
+        laptop.name_price(round_id, PRICE)
+    assert account(laptop).withdrawn_ms(site.address, round_id) == account(phone).withdrawn_ms(site.address, round_id)
+    assert phone.name_price(round_id, PRICE).bid_micros == PRICE
+
+
 def test_a_bid_that_arrives_between_look_and_withdrawal_is_withdrawn_too(
     site: Site, ann: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +188,7 @@ def test_the_browsers_device_withdraws_for_good_too(site: Site, ann: Person) -> 
     assert (set(found["arrived"]), found["stands"]) == ({409}, False)
     assert found["other"] == ["bid-withdrawn", "done"]
     assert found["entries"] == ["bid", "bid-withdrawn", "bid", "bid-accepted"]
+    assert found["withdrawals"] == [own_data.export(site.market, ann.user).withdrawals[0].withdrawn_at_ms] * 2, "one"
 
 
 def test_a_browser_that_names_no_order_would_let_it_stand(site: Site, ann: Person, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pdqs.market.groups import is_for
 from pdqs.market.lots import lots_for
 from pdqs.market.store.schema import bids, offers, questions, reports, rounds, stages, users
 from pdqs.market.store.sql import Found
+from pdqs.market.store.withdrawal_table import withdrawals
 from pdqs.market.views import notice_message, offer_message, opened_stages
 from pdqs.protocol.device_messages import BidReceipt, MyRound, Offer, ReportReceipt
 from pdqs.protocol.market_messages import User
@@ -44,12 +45,13 @@ def _every_report() -> Select[Any]:
 
 
 def _every_round() -> Select[Any]:
-    """Rounds that an owner may see, with her bid, if any, and how many reports she has made."""
+    """Rounds that an owner may see, with her bid and her last withdrawal, if any, and how many reports she has made."""
     own = bids.alias("own")  # is_for looks at bids too, and would take these for its own
     hers = (own.c.round_id == rounds.c.round_id) & (own.c.owner_id == _OWNER)
+    gone = (withdrawals.c.round_id == rounds.c.round_id) & (withdrawals.c.owner_id == _OWNER)
     return (
-        select(rounds, users.c.reports_made, own.c.bid_micros, own.c.placed_at_ms)
-        .select_from(rounds.join(users, users.c.user_id == _OWNER).outerjoin(own, hers))
+        select(rounds, users.c.reports_made, own.c.bid_micros, own.c.placed_at_ms, withdrawals.c.withdrawn_at_ms)
+        .select_from(rounds.join(users, users.c.user_id == _OWNER).outerjoin(own, hers).outerjoin(withdrawals, gone))
         .where(rounds.c.round_id == _ROUND, rounds.c.terms_hash.is_not(None), is_for(_OWNER))
     )
 
@@ -100,6 +102,7 @@ def my_round(market: Market, actor: User, round_id: str) -> MyRound:
         bid=None if row.bid_micros is None else _bid_message(market, row),
         offer=None if offered is None else _offer_message(market, offered),
         report=None if offered is None or offered.code is None else _report_message(market, offered),
+        withdrawn_at_ms=row.withdrawn_at_ms or 0,
     )
 
 

@@ -25,8 +25,8 @@ def send_stored(device: Device, client: OwnerClient, kept: StoredBid, now_ms: in
         return client.send_bid(kept.round_id, kept.body.encode(), kept.after_ms)
     except ConflictError as fault:
         if fault.type is ProblemType.BID_WITHDRAWN:
-            with suppress(MarketError):  # which bid stands instead, the next look tells
-                _note(device, kept.round_id, client.withdraw_bid(kept.round_id, 0).withdrawn_at_ms, now_ms)
+            with suppress(MarketError):  # the refusal is what she hears of; the next one tells it again
+                _note(device, kept.round_id, client.mine(kept.round_id).withdrawn_at_ms, now_ms)
         raise
 
 

@@ -258,3 +258,5 @@ class MyRound(Message):
     bid: BidReceipt | None = None
     offer: Offer | None = None
     report: ReportReceipt | None = None
+    withdrawn_at_ms: Millis = 0
+    """Of her last withdrawal from the round; 0: none. A bid from before it is refused: here her device learns of it."""

@@ -84,6 +84,7 @@ export const SHAPES = {
   }),
   BidReceipt: fields({ round_id: id, terms_hash: hash, bid_micros: bidMicros, placed_at_ms: millis, signature }),
   Withdrawal: fields({ round_id: id, withdrawn_at_ms: millis }),
+  withdrawn: (value) => value !== null && typeof value === "object" && millis(value.withdrawn_at_ms),
   ReportReceipt: fields({
     round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature,
   }),

@@ -130,9 +130,15 @@ export class Visit {
     try {
       return this.device.read("BidReceipt", await this.ask(`/rounds/${round}/bid?after=${after}`, { method: "PUT", body }));
     } catch (fault) {
-      if (fault.type === "bid-withdrawn") await this.#withdraw(round, null).catch(() => {}); // which bid stands instead, the next look tells
+      if (fault.type === "bid-withdrawn") await this.#learnOfWithdrawal(round).catch(() => {}); // the refusal is what she hears of
       throw fault;
     }
+  }
+
+  /** She withdrew elsewhere: keep when that was by the market's clock. */
+  async #learnOfWithdrawal(round) {
+    const { withdrawn_at_ms: withdrawn } = await this.get("withdrawn", `/rounds/${round}/mine`);
+    await this.device.withdrawn(round, withdrawn, this.clock());
   }
 
   /** Take back the bid `there` (none: those that have not arrived yet), and keep when that was by the market's clock. */
