@@ -62,6 +62,17 @@ def test_a_twin_of_a_bid_that_was_signed_for_and_withdrawn_does_not_bring_it_bac
     assert not stands(town, ann, found)
 
 
+def test_nobody_is_asked_to_bid_again_once_bids_are_closed(either_town: Town) -> None:
+    town = either_town
+    (ann,) = town.add_owners(1)
+    found = town.open_round()
+    bidding.withdraw_bid(town.market, ann, found.round_id, 0)
+    town.clock.advance(found.plan.bid_seconds)
+    with pytest.raises(ConflictError, match="bids in this round are closed") as refused:
+        put(town, ann, found, 5, after=0)
+    assert refused.value.type is ProblemType.BIDS_CLOSED
+
+
 def test_a_caller_who_says_no_order_is_taken_as_she_comes(town: Town) -> None:
     (ann,) = town.add_owners(1)
     found = town.open_round()

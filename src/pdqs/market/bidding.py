@@ -58,7 +58,9 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
         # Acknowledged before, by this request's twin or long ago?
         kept = None if fits else _own(connection, bids, round_id, actor)
         if kept is None and not fits:
-            raise refusal or _not_kept(last_withdrawal(connection, round_id, actor.user_id) > made_after)
+            takes_bids = _takes_bids(_round_for_owner(connection, round_id), now)
+            is_withdrawn = last_withdrawal(connection, round_id, actor.user_id) > made_after
+            raise refusal or _not_kept(takes_bids and is_withdrawn)
     if kept is None:
         return bid_receipt(market, round_id, bid.bid_micros, now)
     if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
@@ -122,11 +124,15 @@ def _bid_while_open(connection: Connection, market: Market, round_id: str, actor
     hold_turn(connection, round_id, actor.user_id)
     row = _round_for_owner(connection, round_id)
     kept = _own(connection, bids, round_id, actor)
-    if row.state != "open" or row.bids_close_at_ms <= market.clock() or row.bids_root is not None:
+    if not _takes_bids(row, market.clock()):
         if kept is None:
             raise _no_bid(round_id)
         raise ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed: yours stands as it was")
     return kept
+
+
+def _takes_bids(row: Found, now: int) -> bool:
+    return row.state == "open" and row.bids_close_at_ms > now and row.bids_root is None
 
 
 def _no_bid(round_id: str) -> NotFoundError:
