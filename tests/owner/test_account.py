@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import sqlite3
 import stat
@@ -271,3 +272,13 @@ def test_a_file_of_another_kind_that_is_named_by_mistake_keeps_its_bytes_and_its
     with pytest.raises(LedgerError, match=r"no ledger, and was left as it is|not a device's ledger"):
         Ledger(path)
     assert (path.read_bytes(), path.stat().st_mode) == before
+
+
+def test_what_is_no_file_at_all_is_left_as_it_is_too(tmp_path: Path) -> None:
+    """As root, a device called /dev/null would have closed that to everyone else on the machine."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o644)
+    pipe.chmod(0o644)
+    with pytest.raises(LedgerError, match="no ledger, and was left as it is"):
+        Ledger(pipe)
+    assert stat.S_IMODE(pipe.stat().st_mode) == 0o644

@@ -248,9 +248,10 @@ def _unopened(path: Path, fault: Exception) -> LedgerError:
 
 def _make_if_new(path: Path) -> None:
     """Make the file if there is none; one of another kind, named by mistake, keeps its bytes and its mode."""
-    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NONBLOCK, 0o600)
     try:
-        if os.read(file, len(_HEAD)) not in (b"", _HEAD):
+        is_file = stat.S_ISREG(os.fstat(file).st_mode)  # and not a pipe, which is read for ever, or /dev/null
+        if not is_file or os.read(file, len(_HEAD)) not in (b"", _HEAD):
             raise OSError("it is no ledger, and was left as it is")
     finally:
         os.close(file)
