@@ -96,16 +96,21 @@ def likely_shares(raw: Floats, standard_error: Floats) -> Floats:
     typical = float(squared.mean())
     variance = (2.0 * typical + squared) / 3.0
     tried = kinds(raw.size)
-    blocks = [slice(start, start + _AT_ONCE) for start in range(0, raw.size, _AT_ONCE)]
     odds = np.log([kind.chance for kind in tried])
-    for block in blocks:
-        seen = _Seen(raw[block], variance[block], typical, 1.0 / raw.size)
+
+    @lru_cache(maxsize=1)  # of few cells the second look needs nothing worked out anew
+    def seen_from(start: int) -> _Seen:
+        block = slice(start, start + _AT_ONCE)
+        return _Seen(raw[block], variance[block], typical, 1.0 / raw.size)
+
+    for start in range(0, raw.size, _AT_ONCE):
+        seen = seen_from(start)
         odds += [float((seen.density(kind) - seen.alike).sum()) for kind in tried]
     weights = np.exp(odds - odds.max())
     weights /= weights.sum()
     expected = np.zeros_like(raw)
-    for block in blocks:
-        seen = _Seen(raw[block], variance[block], typical, 1.0 / raw.size)
+    for start in range(0, raw.size, _AT_ONCE):
+        seen, block = seen_from(start), slice(start, start + _AT_ONCE)
         for kind, weight in zip(tried, weights.tolist(), strict=True):
             if weight > _NEGLIGIBLE:
                 expected[block] += weight * seen.mean(kind)

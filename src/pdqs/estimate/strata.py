@@ -186,9 +186,9 @@ def _jumps(summary: PriceSummary, within: Booleans) -> Integers:
 
 def _well_heard(summary: PriceSummary, within: Booleans, bounds: list[float], least: int = LEAST_REPORTS) -> bool:
     """Whether every stratum between these bounds has at least 5 reports, or as many as told."""
-    number = np.searchsorted(np.sort(bounds), summary.prices[within], side="right")
-    counts = _sums(summary.reports[within], number, len(bounds) + 1)
-    return bool(counts.min() >= least)
+    heaped = np.append(0, np.cumsum(summary.reports[within]))
+    ends = np.searchsorted(summary.prices[within], np.sort(bounds))
+    return bool(np.diff(heaped[[0, *ends.tolist(), heaped.size - 1]]).min() >= least)
 
 
 def _equal_parts(summary: PriceSummary, within: Booleans) -> Floats:
