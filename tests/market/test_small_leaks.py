@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
@@ -25,6 +28,7 @@ from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import postings
 from pdqs.market.store.sql import insert_many
 from pdqs.model.errors import FileError
+from pdqs.owner.ledger import Ledger
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transfer
 from pdqs.protocol.problems import ConflictError, MarketError
 
@@ -56,6 +60,32 @@ def test_a_database_that_cannot_be_made_private_is_refused_in_a_sentence(tmp_pat
     (tmp_path / "market.db").mkdir()
     with pytest.raises(FileError, match="cannot be opened"):
         open_store(f"sqlite:///{tmp_path}/market.db")
+
+
+OTHERS: dict[str, Callable[[Path], object]] = {
+    "letter": lambda path: path.write_text("Dear Bob, ..."),
+    "diary": lambda path: database_with(path, "CREATE TABLE entries (day TEXT)"),
+    "device": lambda path: Ledger(path).close(),
+    "pipe": os.mkfifo,
+}
+
+
+def database_with(path: Path, table: str) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(table)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_named_as_the_database_by_mistake_is_left_as_it_is(kind: str, tmp_path: Path) -> None:
+    """A market was put into it, beside whatever else it held, and it was closed to everyone else."""
+    path = tmp_path / kind
+    OTHERS[kind](path)
+    path.chmod(0o644)
+    before = path.read_bytes() if kind != "pipe" else b""
+    with pytest.raises(FileError, match=r"is there and is no market's: it was left as it is"):
+        open_store(f"sqlite:///{path}")
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert (path.read_bytes() if kind != "pipe" else b"") == before
 
 
 STRANGE = ["1e200000", "-1e200000", "sNaN", "-sNaN", "NaN", "1" * 4000, "1e-200000", "٣", "1_000", "0x10", "1e", "+-1"]

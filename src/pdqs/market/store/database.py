@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import final
 
@@ -24,6 +24,7 @@ _BUSY_SECONDS = 30
 _WAIT_SECONDS = 20
 _CONNECT_SECONDS = 5
 _SPARE = 4
+_HEAD = b"SQLite format 3\0"
 
 
 @final
@@ -134,14 +135,31 @@ def _engine(parsed: URL, connections: int) -> Engine:
 
 
 def _make_private(file: Path) -> None:
-    """A file that only its owner reads, made if missing; its log and index too, which SQLite makes like the file."""
+    """A file that only its owner reads, made if missing; its log and index too, which SQLite makes like the file.
+
+    What was named by mistake and is no market's stays as it is.
+    """
     try:
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600))
+        if not file.is_file() or _is_of_another(file):
+            raise FileError(f"database {str(file)!r} is there and is no market's: it was left as it is")
         for part in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
             if part.exists() and part.stat().st_mode & 0o077:
                 part.chmod(0o600)
     except OSError as fault:
         raise FileError(f"database {str(file)!r} cannot be opened for us alone: {fault.strerror}") from None
+
+
+def _is_of_another(file: Path) -> bool:
+    """Whether a file has something in it, and that is not a market."""
+    with file.open("rb") as opened:
+        head = opened.read(len(_HEAD))
+    if head in (b"", _HEAD):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=_BUSY_SECONDS)) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            return bool(names) and "alembic_version" not in names
+        return False  # it is damaged, or held by another: who uses it will say so
+    return True
 
 
 def _make_careful(engine: Engine) -> None:
