@@ -68,6 +68,26 @@ HEAD = (
 )
 
 
+def by_query(judged: list[Row]) -> list[str]:
+    """Query by question: the intervals of all cells together, the least cell, and how many rounds a cell has."""
+    lines = [
+        f"{'query':<10} {'asked':<7} {'cells':>6} {'intervals':>10} {'covered':>8} {'least':>7} {'worst':>7}"
+        f" {'jointly':>8} {'under .94':>10} {'beyond chance':>14} {'rounds a cell':>14}"
+    ]
+    for query, question in sorted({(str(row["query"]), str(row["question"])) for row in judged}):
+        some = [r for r in judged if (r["query"], r["question"]) == (query, question)]
+        answers = [int(r["answers"]) for r in some]
+        least, worst, jointly = (min(float(r[name]) for r in some) for name in ("coverage", "least", "together"))
+        rounds = sorted(int(r["rounds"]) for r in some)
+        lines.append(
+            f"{query:<10} {question:<7} {len(some):>6} {sum(answers):>10,}"
+            f" {np.average([float(r['coverage']) for r in some], weights=answers):>8.4f} {least:>7.4f} {worst:>7.4f}"
+            f" {jointly:>8.4f} {sum(float(r['coverage']) < TARGET for r in some):>10} {sum(map(is_below, some)):>14}"
+            f" {f'{rounds[0]:,} to {rounds[-1]:,}' if rounds[0] < rounds[-1] else f'{rounds[0]:,}':>14}"
+        )
+    return lines
+
+
 def by_pattern(judged: list[Row]) -> list[str]:
     """Query by pattern: how many cells, their mean, the least, how many under the target, how many beyond chance."""
     lines = [
@@ -97,6 +117,7 @@ def summary(rows: list[Row]) -> str:
             f"{len(rows)} cells: {len(judged)} with {ENOUGH} answers or more, {len(few)} with fewer, "
             f"{len(rows) - len(judged) - len(few)} with none. {len(below)} below {TARGET} beyond chance."
         ],
+        by_query(judged) if judged else [],
         by_pattern(judged) if judged else [],
         ["Below beyond chance:", HEAD, *map(described, below)] if below else [],
         ["Every cell judged:", HEAD, *map(described, sorted(judged, key=key))],
