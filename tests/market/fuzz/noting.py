@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from market.fuzz.asking import Answer, Asked
@@ -60,6 +61,8 @@ def _note_api(
         _ended(person.user_id, world)
     elif rule.path.endswith(("/revoke", "/disable")):
         _ended(params["user_id"], world)
+    elif rule.path.endswith("/open"):
+        _opened(params["round_id"], told["terms_hash"], world)
     elif rule.path.endswith("/nonce"):
         world.rounds.pop("waiting", None)  # it goes on, and what it takes from here on is not known
 
@@ -81,12 +84,21 @@ def _note_page(
         _new_code("", params["user_id"], world, by=person)
     elif rule.path == "/account/link":
         _new_code("", person.user_id, world, by=person)
+    elif params.get("step") == "open" and answer.status == 303:
+        _opened(params["round_id"], "", world)
     elif "{move}" in rule.path and answer.status == 303:
         done = answer.headers[b"location"].decode().partition("done=")[2]
         amount = GOOD_AMOUNTS.get(fields.get("amount", ""), 0)
         signed = {"deposit": amount, "payout": -amount}.get(params["move"])
         undone = world.moved.get(fields.get("undoes", ""), 0)
         _moved(done, -undone if signed is None else signed, world)
+
+
+def _opened(round_id: str, terms_hash: str, world: World) -> None:
+    """A draft that was there from the start is open from now on; a bent address leads to it now and then."""
+    for name, known in world.rounds.items():
+        if known.round_id == round_id and known.state == "draft":
+            world.rounds[name] = replace(known, state="open", terms_hash=terms_hash)
 
 
 def _moved(transaction_id: str, amount: int, world: World) -> None:
