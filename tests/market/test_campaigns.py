@@ -17,6 +17,7 @@ from market.campaign import Journal, Pace, write_summary
 from market.fuzz import oracle, running
 from market.fuzz.asking import Asked
 from market.fuzz.rules import RULES, add_unknown, fault_in, rule_for
+from market.fuzz.summing import carried, summary
 from market.fuzz.weakened import WAYS
 from pdqs.market.http.app import create_app
 
@@ -134,16 +135,16 @@ def test_a_campaign_says_how_long_it_will_take() -> None:
 def test_a_fuzz_goes_on_from_the_summary_of_an_earlier_run(small: running.Stage, tmp_path: Path) -> None:
     options = argparse.Namespace(requests=240, batch=120, seed=7, out=tmp_path / "fuzz.json")
     parts = [{"database": "sqlite", "number": n, **running.run_batch(small, 120, f"7 sqlite {n}")} for n in range(2)]
-    whole = running.summary(parts, options)
+    whole = summary(parts, options)
     assert whole["batches"] == {"sqlite": 2, "postgresql": 0}
-    write_summary(options.out, running.summary(parts[:1], options))
-    assert running.summary(running.carried(options) + parts[1:], options) == whole
+    write_summary(options.out, summary(parts[:1], options))
+    assert summary(carried(options) + parts[1:], options) == whole
     for changed in ({"seed": 8}, {"batch": 60}):
-        assert running.carried(argparse.Namespace(**{**vars(options), **changed})) == []
+        assert carried(argparse.Namespace(**{**vars(options), **changed})) == []
 
 
 def test_a_summary_with_a_gap_is_not_gone_on_from(small: running.Stage, tmp_path: Path) -> None:
     options = argparse.Namespace(requests=240, batch=60, seed=7, out=tmp_path / "fuzz.json")
     alone = {"database": "sqlite", "number": 1, **running.run_batch(small, 60, "7 sqlite 1")}
-    write_summary(options.out, running.summary([alone], options))
-    assert running.carried(options) == []
+    write_summary(options.out, summary([alone], options))
+    assert carried(options) == []

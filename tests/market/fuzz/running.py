@@ -15,15 +15,15 @@ import argparse
 import asyncio
 import copy
 import gc
-import itertools
-import json
 import logging
+import math
 import multiprocessing
 import os
 import random
 import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,7 +42,8 @@ from market.fuzz import weakened
 from market.fuzz.asking import Answer, ask
 from market.fuzz.making import Maker
 from market.fuzz.noting import note
-from market.fuzz.rules import RULES, add_unknown, fault_in, rule_for, who
+from market.fuzz.rules import add_unknown, fault_in, rule_for, who
+from market.fuzz.summing import MOST_SHOWN, SHARES, carried, summary
 from market.fuzz.telling import told_wrong
 from market.fuzz.world import World, settle_in
 from market.town import new_database, postgres_server
@@ -50,9 +51,6 @@ from pdqs.market import Settings, pages
 from pdqs.market.http.app import create_app
 
 BATCH = 10_000
-MOST_SHOWN = 20
-SHARES = {"sqlite": 9, "postgresql": 1}
-"""Of ten requests nine are made on SQLite: the market says the same there, in less than half the time."""
 _MEMORY = Path("/dev/shm")
 """Where there are files in memory: what is fuzzed here is what the market says, not what survives a fall of power."""
 
@@ -207,7 +205,10 @@ def worker(database: str, numbers: list[int], options: argparse.Namespace, resul
             know_every_route(set_up)
             gc.freeze()  # what is there by now stays: it need not be looked through again and again
             gc.disable()
+            began = time.monotonic()
             for number in numbers:
+                if time.monotonic() - began > options.seconds:
+                    break
                 found = run_batch(set_up, options.batch, f"{options.seed} {database} {number}")
                 gc.collect()
                 results.put({"database": database, "number": number, **found})
@@ -224,6 +225,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20261116)
     parser.add_argument("--work", type=Path, default=Path("build/fuzz"), help="where the journal of batches is kept")
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no further batch after so long")
     parser.add_argument(
         "--weakened", choices=list(weakened.WAYS), help="ask a market that forgot a check, to see it caught"
     )
@@ -237,7 +239,8 @@ def main() -> int:
     first = {line["database"]: line["batches"] for line in journal.lines if "batches" in line}
     every = ({"database": d, "number": n} for d, count in batches.items() for n in range(first.get(d, 0), count))
     done = sum(line["requests"] for line in journal.lines)
-    _share_out(journal.left(every), databases, options, journal, Pace("fuzz", options.requests, done))
+    todo = journal.left(every) if options.seconds > 0 else []
+    _share_out(todo, databases, options, journal, Pace("fuzz", options.requests, done))
     found = summary(journal.lines, options)
     write_summary(options.out, found)
     return 1 if found["wrong"] else 0
@@ -247,51 +250,6 @@ def _batches(count: int, databases: list[str]) -> dict[str, int]:
     """How many batches each database is asked."""
     whole = sum(SHARES[database] for database in databases)
     return {database: max(1, count * SHARES[database] // whole) for database in databases}
-
-
-def carried(options: argparse.Namespace) -> list[Line]:
-    """What an earlier summary says was done, as a line for each database: its first so many batches."""
-    if options.out is None or not options.out.exists():
-        return []
-    said = json.loads(options.out.read_text())
-    if (said.get("seed"), said.get("batch")) != (options.seed, options.batch):
-        return []
-    if sum(said["batches"].values()) * options.batch != said["requests"]:
-        return []  # with a gap in the row it cannot be told which batches were counted
-    routes = {
-        f"{route} {what}": int(count.replace(",", ""))
-        for route, pair in said["routes_taken_and_refused"].items()
-        for what, count in zip(("taken", "refused"), pair.split(" / "), strict=True)
-    }
-    routes |= dict(zip(("no such route taken", "no such route refused"), said["no_such_route"], strict=True))
-    counted = {
-        "counts": {name: said[field] for name, field in COUNTS.items()},
-        "routes": routes,
-        "wrong": said["wrong"],
-    }
-    nothing: Line = {"counts": {}, "routes": {}, "wrong": []}
-    return [
-        {"database": d, "batches": count, "requests": count * options.batch, **(nothing if place else counted)}
-        for place, (d, count) in enumerate(sorted(said["batches"].items()))
-    ]
-
-
-def _in_a_row(lines: list[Line], database: str) -> int:
-    """How many batches of a database are done, from the first on without a gap."""
-    here = [line for line in lines if line["database"] == database]
-    first = max((line["batches"] for line in here if "batches" in line), default=0)
-    numbers = {line["number"] for line in here if "number" in line}
-    return next(number for number in itertools.count(first) if number not in numbers)
-
-
-COUNTS = {
-    "faults": "answers_5xx",
-    "told wrong": "answers_that_tell_too_much",
-    "wrong taken": "wrong_and_taken",
-    "wrong refused": "wrong_and_refused",
-    "right taken": "right_and_taken",
-    "right refused": "right_and_refused",
-}
 
 
 def _share_out(
@@ -318,33 +276,6 @@ def _share_out(
             print(wrong[:2000], file=sys.stderr, flush=True)
     for process in processes:
         process.join()
-
-
-def summary(lines: list[Line], options: argparse.Namespace) -> Line:
-    """Counts, and everything that was wrong."""
-    counts, routes = Counter[str](), Counter[str]()
-    for line in lines:
-        counts += Counter(line["counts"])
-        routes += Counter(line["routes"])
-    asked = {
-        rule: [routes[f"{rule} taken"], routes[f"{rule} refused"]] for rule in (f"{r.method} {r.path}" for r in RULES)
-    }
-    return {
-        "command": f"tests/market/fuzz/running.py --requests {options.requests} --batch {options.batch}"
-        f" --seed {options.seed}",
-        "seed": options.seed,
-        "batch": options.batch,
-        "batches": {d: _in_a_row(lines, d) for d in SHARES},
-        "requests": sum(line["requests"] for line in lines),
-        "requests_by_database": {
-            d: sum(line["requests"] for line in lines if line["database"] == d) for d in ("sqlite", "postgresql")
-        },
-        **{field: counts[name] for name, field in COUNTS.items()},
-        "routes_taken_and_refused": {rule: " / ".join(f"{n:,}" for n in pair) for rule, pair in asked.items()},
-        "routes_not_judged": [f"{rule.method} {rule.path}" for rule in RULES if not rule.judged],
-        "no_such_route": [routes["no such route taken"], routes["no such route refused"]],
-        "wrong": [wrong for line in lines for wrong in line["wrong"]][:MOST_SHOWN],
-    }
 
 
 if __name__ == "__main__":
