@@ -140,6 +140,17 @@ def test_shown_shares_are_shares() -> None:
 # --- what is likely ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("error", [0.0, 5e-324, 1e-300, 1e-160, 1e-100, 1e-99])
+def test_shares_without_noise_are_shown_as_they_are(error: float) -> None:
+    """No luck, nothing to explain: once the square of the error vanished, shares of .9 and .1 were shown as alike."""
+    raw = np.array([0.9, 0.1, 0.0, 0.0, 0.0])
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        assert shown_shares(raw, np.full(5, error)) == pytest.approx(raw, abs=1e-12)
+    if error == 1e-160:  # what is shown then must not come from the likelihoods: they run over
+        with np.errstate(all="ignore"):
+            assert on_simplex(likely_shares(raw, np.full(5, error))) != pytest.approx(raw, abs=1e-12)
+
+
 @pytest.mark.parametrize("mean", [0.002, 0.05, 1.0])
 @pytest.mark.parametrize("raw", [-0.3, 0.01, 0.4])
 def test_falling_shares_are_as_an_integral_has_them(mean: float, raw: float) -> None:

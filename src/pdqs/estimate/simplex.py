@@ -7,6 +7,9 @@ import numpy as np
 from pdqs.estimate.likely import likely_shares
 from pdqs.model.arrays import Floats
 
+_NO_NOISE = 1e-100
+"""Up to such a standard error there is no luck to tell from shares, and its square would vanish."""
+
 
 def shown_shares(raw: Floats, standard_error: Floats) -> Floats:
     """The nearest shares on the simplex to those that are likely (:mod:`pdqs.estimate.likely`).
@@ -22,7 +25,7 @@ def shown_shares(raw: Floats, standard_error: Floats) -> Floats:
     >>> shown_shares(np.array([0.9, 0.2, 0.05, -0.1, -0.05]), np.full(5, 0.1)).round(3).tolist()
     [0.905, 0.047, 0.02, 0.013, 0.015]
     """
-    if raw.size <= 3 or not float(standard_error.max(initial=0.0)) > 0.0:
+    if raw.size <= 3 or not float(standard_error.max(initial=0.0)) > _NO_NOISE:
         return on_simplex(raw)
     return on_simplex(likely_shares(raw, standard_error))
 
