@@ -78,7 +78,7 @@ def test_an_owners_device_needs_no_server_and_no_drawing(tmp_path: Path) -> None
 
 
 def test_a_fault_of_pdqs_itself_is_not_called_a_missing_extra(tmp_path: Path) -> None:
-    ended = run_without({"decimal"}, "owner", "--help", folder=tmp_path)
+    ended = run_without({"decimal"}, "owner", "bid", "r_1", "0.4", "--market", "http://127.0.0.1:9", folder=tmp_path)
     assert "pip install" not in ended.stderr
     assert "decimal" in ended.stderr
 

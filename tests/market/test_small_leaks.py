@@ -197,7 +197,7 @@ def test_health_is_503_when_nothing_can_be_written_and_says_no_version(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = create_app(town.market.settings, town.clock, ticking=False)
-    with served(app) as address, httpx.Client(base_url=address) as client:
+    with served(app) as address, httpx.Client(base_url=address, timeout=60) as client:
         assert client.get("/healthz").json() == {"status": "ok"}
         town.clock.advance(10)
 
@@ -224,7 +224,7 @@ def test_nothing_private_or_secret_may_be_kept_on_the_way(town: Town) -> None:
     tokens = {user.role: access.issue_token(town.market, user) for user in (town.operator, town.consumer, owner)}
     with (
         served(create_app(town.market.settings, town.clock, ticking=False)) as address,
-        httpx.Client(base_url=address) as client,
+        httpx.Client(base_url=address, timeout=60) as client,
     ):
         described = client.get("/openapi.json").json()["paths"]
         paths = [path.replace("{round_id}", found.round_id) for path, by in described.items() if "get" in by]

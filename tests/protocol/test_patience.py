@@ -7,14 +7,18 @@ import os
 import queue
 import select
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from pdqs.protocol import patience
 from pdqs.protocol.patience import quiet_alarm
 
+TESTS = Path(__file__).resolve().parents[1]
 PATIENCE_SECONDS = 30.0
 """How long a test waits for something that comes at once on a machine with nothing else to do."""
 
@@ -70,19 +74,17 @@ def own_alarm(rung: queue.Queue[str], seconds: float) -> str:
     return rung.get(timeout=PATIENCE_SECONDS)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_forked_process_keeps_its_own_alarms_and_none_of_its_parents() -> None:
-    """Its parent's would hang up its parent's lines, for the sockets are the same."""
+def among_inherited_alarms() -> str:
+    """Fork with an alarm set; what the child hears first."""
     parent = os.getpid()
     rung: queue.Queue[str] = queue.Queue()
     inherited = quiet_alarm(0.4, lambda: rung.put("inherited") if os.getpid() != parent else None)
     inherited.start()
-    assert in_a_fork(lambda: own_alarm(rung, 0.8)) == "own"
-    inherited.cancel()
+    return in_a_fork(lambda: own_alarm(rung, 0.8))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_process_that_is_forked_while_another_thread_sets_an_alarm_does_not_hang() -> None:
+def while_an_alarm_is_set() -> str:
+    """Fork while another thread holds the watch; what the child hears first."""
     rung: queue.Queue[str] = queue.Queue()
     holding, let_go = threading.Event(), threading.Event()
 
@@ -95,7 +97,27 @@ def test_a_process_that_is_forked_while_another_thread_sets_an_alarm_does_not_ha
     thread.start()
     assert holding.wait(PATIENCE_SECONDS)
     try:
-        assert in_a_fork(lambda: own_alarm(rung, 0.01)) == "own"
+        return in_a_fork(lambda: own_alarm(rung, 0.01))
     finally:
         let_go.set()
         thread.join()
+
+
+def in_a_fresh_process(what: Callable[[], str]) -> str:
+    """The same where nothing else runs: libraries that other tests have loaded do not bear a fork."""
+    script = f"from protocol.test_patience import {what.__name__} as act; print(act(), end='')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=TESTS, capture_output=True, text=True, check=True, timeout=300
+    )
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_process_keeps_its_own_alarms_and_none_of_its_parents() -> None:
+    """Its parent's would hang up its parent's lines, for the sockets are the same."""
+    assert in_a_fresh_process(among_inherited_alarms) == "own"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_process_that_is_forked_while_another_thread_sets_an_alarm_does_not_hang() -> None:
+    assert in_a_fresh_process(while_an_alarm_is_set) == "own"
