@@ -190,7 +190,7 @@ def _report(round_id: str, owner: SimulatedOwner, wire: httpx.BaseTransport) -> 
             return owner
         review = visit.review(round_id)
         if review.offer.q_numerator and not review.waits:
-            visit.send(visit.draw(review, _answer(review, owner.value), agreed=review.asks))
+            visit.send(visit.draw(review, _answer(review, owner.value), agreed=review.asks), review.told.notice)
     return owner
 
 

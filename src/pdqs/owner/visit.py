@@ -92,10 +92,13 @@ class Visit:
         fresh = self.client.offer(review.offer.round_id)
         return self.device.report(review, value, fresh=fresh, now_ms=self.clock(), agreed=agreed)
 
-    def send(self, stored: StoredReport) -> StoredReport:
-        """Send the stored bytes, and keep the receipt when it is what was offered."""
+    def send(self, stored: StoredReport, seen: RoundNotice | None = None) -> StoredReport:
+        """Send the stored bytes, and keep the receipt when it is what was offered.
+
+        ``seen``: the notice that this visit has checked just now; without one the market is asked for it.
+        """
         where = {"market": stored.market, "round_id": stored.round_id}
-        notice = self.notice(stored.round_id)
+        notice = self.notice(stored.round_id) if seen is None else seen
         if notice.terms_hash != stored.terms_hash:
             raise DeviceError(f"round {stored.round_id}: these are not the terms that were reported on")
         self.device.ledger.note("sent", **where, at_ms=self.clock())
