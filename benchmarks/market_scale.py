@@ -263,6 +263,7 @@ def simulated(url: str, owners: int, bid_seconds: int) -> dict[str, Any]:
         "owners": owners,
         "seconds": round(seconds, 1),
         "largest_process_mb": round(most / 1024),
+        "bids": found["owners"],
         "reports": found["reports"],
         "covered": found["covered"],
         "books_balance": found["books_balance"],

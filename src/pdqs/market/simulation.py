@@ -98,7 +98,7 @@ def simulate(
     The ``query`` is a count of owners who hold 1 (a ``share`` of them), or the median or the mean of ages.
 
     Values and prices repeat with the seed; coins do not, for devices draw them from the operating system. Unless
-    ``bid_seconds`` is given, bids are taken for ten seconds and 1.1 times as long as it took everyone to
+    ``bid_seconds`` is given, bids are taken for ten seconds and 1.6 times as long as it took everyone to
     arrive: bidding asks more. Whoever comes later than that is left out, and it is said how many were.
     """
     began = time.monotonic()
@@ -113,7 +113,7 @@ def simulate(
             for file in [devices / f"{i}.sqlite"]
         ]
         crowd = enter_all(pool, crowd, say)
-        patience = bid_seconds or 10 + math.ceil(1.1 * (time.monotonic() - began))
+        patience = bid_seconds or 10 + math.ceil(1.6 * (time.monotonic() - began))
         with _consumer(address, operator, budget) as consumer:
             bidders, found, answer = _run(consumer, crowd, pool, _plan(query, budget, patience), say)
     return Simulated(
