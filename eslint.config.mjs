@@ -3,7 +3,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["node_modules/", ".venv/", "docs/"] },
+  { ignores: ["node_modules/", ".venv/", "docs/", "build/", "dist/"] },
   js.configs.recommended,
   {
     files: ["**/*.mjs"],
