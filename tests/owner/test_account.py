@@ -15,7 +15,7 @@ import pytest
 
 import pdqs
 from pdqs.owner import ledger as ledger_file
-from pdqs.owner.account import Charge, chained, entry_text
+from pdqs.owner.account import FIRST_HASH, Charge, chained, entry_text
 from pdqs.owner.checks import CHECKS
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
@@ -212,6 +212,36 @@ def test_no_rotten_byte_gives_a_silently_wrong_sum(tmp_path: Path, rng: np.rando
     assert refused > 20, "the bytes that hold the account were among those changed"
 
 
+def test_a_whole_file_is_not_written_to_when_it_is_opened(tmp_path: Path) -> None:
+    file = tmp_path / "device.sqlite"
+    ledger = Ledger(file)
+    ledger.set_cap("illness", 5)
+    ledger.close()
+    before, written = file.read_bytes(), file.stat().st_mtime_ns
+    Ledger(file).close()
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, written)
+
+
+@pytest.mark.parametrize("missing", ["forgotten", "rewritten", "replaced"])
+def test_a_guard_of_the_file_that_was_taken_away_is_put_back_when_it_is_opened(missing: str, tmp_path: Path) -> None:
+    file = tmp_path / "device.sqlite"
+    ledger = Ledger(file)
+    ledger.set_cap("illness", 5)
+    ledger.close()
+    with sqlite3.connect(file) as other:
+        other.execute(f"DROP TRIGGER entries_are_not_{missing}")
+    other.close()
+    Ledger(file).close()
+    ways = {
+        "forgotten": "DELETE FROM entries",
+        "rewritten": "UPDATE entries SET hash = ''",
+        "replaced": "INSERT OR REPLACE INTO entries SELECT place, '', hash FROM entries",
+    }
+    with pytest.raises(sqlite3.IntegrityError, match="an entry"), sqlite3.connect(file) as other:
+        other.execute(ways[missing])
+    other.close()
+
+
 def test_what_an_earlier_version_charged_is_carried_over(tmp_path: Path) -> None:
     path = tmp_path / "device.sqlite"
     with sqlite3.connect(path) as old:
@@ -282,3 +312,66 @@ def test_what_is_no_file_at_all_is_left_as_it_is_too(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="no ledger, and was left as it is"):
         Ledger(pipe)
     assert stat.S_IMODE(pipe.stat().st_mode) == 0o644
+
+
+def _impatient(file: Path) -> Ledger:
+    """A device that waits for nobody else who holds its file."""
+    found = Ledger(file)
+    found._connection.execute("PRAGMA busy_timeout = 20")
+    return found
+
+
+@pytest.mark.parametrize("held", [["BEGIN IMMEDIATE"], ["BEGIN", "SELECT * FROM entries"]], ids=["writer", "reader"])
+def test_a_file_that_another_holds_is_refused_in_words_and_whole_afterwards(held: list[str], tmp_path: Path) -> None:
+    ledger = _impatient(tmp_path / "device.sqlite")
+    ledger.set_cap("illness", 5)
+    other = sqlite3.connect(tmp_path / "device.sqlite", isolation_level=None)
+    for statement in held:
+        other.execute(statement).fetchall()
+    for act in (ledger.ensure_writable, lambda: ledger.set_cap("illness", 6)):
+        with pytest.raises(LedgerError, match=r"cannot be written: database is locked"):
+            act()
+    other.close()
+    assert ledger.account().spending("illness").cap_nanos == 5
+    ledger.ensure_writable()
+    assert ledger.markets() == {}
+    ledger.close()
+
+
+def test_something_else_that_bears_the_name_of_a_guard_is_no_guard(tmp_path: Path) -> None:
+    file = tmp_path / "device.sqlite"
+    Ledger(file).close()
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("DROP TRIGGER entries_are_not_forgotten")
+    other.execute("CREATE INDEX entries_are_not_forgotten ON entries (hash)")
+    Ledger(file).close()
+    kinds = {
+        kind for (kind,) in other.execute("SELECT type FROM sqlite_master WHERE name = 'entries_are_not_forgotten'")
+    }
+    other.close()
+    assert "trigger" in kinds
+
+
+def test_a_database_of_another_program_that_is_still_empty_is_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "other.sqlite"
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("PRAGMA application_id = 12345")
+    other.execute("PRAGMA user_version = 7")
+    other.close()
+    file.chmod(0o644)
+    before = file.read_bytes()
+    with pytest.raises(LedgerError, match=r"a database, but not a device's ledger"):
+        Ledger(file)
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (before, 0o644)
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[" * 100_000, "{}", "[]"])
+def test_an_entry_that_is_none_is_refused_in_words_though_it_is_chained(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "device.sqlite"
+    Ledger(file).close()
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("INSERT INTO entries VALUES (1, ?, ?)", (text, chained(FIRST_HASH, text)))
+    other.execute("PRAGMA user_version = 1")
+    other.close()
+    with pytest.raises(LedgerError, match="an entry that is none"):
+        Ledger(file)

@@ -16,6 +16,8 @@ from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
 from pdqs.market import offer_access, round_steps
 from pdqs.owner.client import OwnerClient
+from pdqs.owner.errors import LedgerError
+from pdqs.owner.ledger import Ledger
 from pdqs.protocol import transport
 from pdqs.protocol.device_messages import Bid
 from pdqs.protocol.problems import MarketError, ProblemType
@@ -274,3 +276,17 @@ def test_an_owner_checks_the_round_that_she_took_part_in(
         main(["verify", str(record), "--proof", str(mine)])
     assert ended.value.code == 1
     assert "your bid was dropped" in capsys.readouterr().out
+
+
+def test_a_code_is_not_used_up_for_a_device_that_could_not_keep_what_it_gives(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, code = site.invite("owner", "Ann")
+
+    def full(_ledger: Ledger) -> None:
+        raise LedgerError("the device's ledger cannot be written: database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "ensure_writable", full)
+        assert "disk is full" in run("enrol", site.address, code, code=2)
+    assert "as Ann" in run("enrol", site.address, code)

@@ -17,6 +17,7 @@ from pdqs.protocol.transport import Answer, Transport, paged
 
 _MOST_LINES = 200
 """Of a statement, to a page."""
+_IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 
 
 @final
@@ -134,7 +135,7 @@ def _safe(round_id: str) -> str:
 def is_round_id(text: str) -> bool:
     """Whether a market could have named a round so."""
     try:
-        TypeAdapter(Identifier).validate_python(text)
+        _IDENTIFIER.validate_python(text)
     except ValidationError:
         return False
     return True

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
@@ -49,9 +50,12 @@ CREATE TRIGGER IF NOT EXISTS entries_are_not_replaced BEFORE INSERT ON entries
     WHEN EXISTS (SELECT 1 FROM entries WHERE place = NEW.place)
     BEGIN SELECT RAISE(ABORT, 'an entry is not replaced'); END;
 """
+_MADE = frozenset((kind.lower(), name) for kind, name in re.findall(r"(TABLE|TRIGGER) IF NOT EXISTS (\w+)", _SCHEMA))
+"""What the schema makes, by kind and name: a file that has all of it need not be written to before it is read."""
 Kept = TypeVar("Kept")
 _ROT = (sqlite3.Error, UnicodeError)
 """What a damaged file may raise: SQLite's own messages may quote bytes of it that are no text."""
+_TOKEN_LETTERS = 43
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _HEAD = b"SQLite format 3\0"
 _OURS = {"entries": {"place", "entry", "hash"}, "caps": {"attribute", "cap_nanos"}}
@@ -66,18 +70,20 @@ class Ledger:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _make_if_new(path)
+            is_new = _make_if_new(path)
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=30.0)
         except (OSError, sqlite3.Error) as fault:
             raise _unopened(path, fault) from None
         try:
-            self._refuse_other()
+            found = self._refuse_other(is_new)
             _make_private(path)
             # EXTRA waits for the disk, and for the directory entry of the journal too: a charge survives a power cut.
             self._connection.execute("PRAGMA synchronous = EXTRA")
             self._connection.execute("PRAGMA trusted_schema = OFF")
-            self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")  # a wait for the disk, not five
-            self._take_over()
+            if not found >= _MADE:
+                self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")  # a wait for the disk, not five
+            if ("table", "reports") in found:
+                self._take_over()
             self.account()
         except (OSError, *_ROT) as fault:
             self._connection.close()
@@ -86,21 +92,25 @@ class Ledger:
             self._connection.close()
             raise
 
-    def _refuse_other(self) -> None:
-        """A database of something else stays as it is."""
-        columns = "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
+    def _refuse_other(self, is_new: bool) -> set[tuple[str, str]]:
+        """What the file is made of, by kind and name; a database of something else, if an empty one, stays as it is."""
+        columns = "SELECT t.type, t.name, c.name FROM sqlite_master AS t LEFT JOIN pragma_table_info(t.name) AS c"
+        made: set[tuple[str, str]] = set()
         found: dict[str, set[str]] = {}
-        for table, column in self._connection.execute(f"{columns} WHERE t.type IN ('table', 'view')"):
-            found.setdefault(table, set()).add(column)
+        for kind, name, column in self._connection.execute(columns):
+            made.add((kind, name))
+            if kind in ("table", "view"):
+                found.setdefault(name, set()).add(column)
         known = next((name for name in _OURS if name in found), "")
-        if found and found.get(known) != _OURS.get(known, set()):
+        if found.get(known) != _OURS.get(known, set()) if found else not is_new:
             raise LedgerError(f"{self._path} is a database, but not a device's ledger: nothing in it was changed")
+        return made
 
     def _take_over(self) -> None:
         """Charges and caps of a file that was made before entries were chained: what was spent stays spent."""
         with self._transaction() as db:
             names = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if "reports" not in names:
+            if "reports" not in names:  # another process has just done it
                 return
             for attribute, cap in db.execute("SELECT attribute, cap_nanos FROM caps").fetchall():
                 self._append(db, {"kind": "cap", "attribute": attribute, "cap_nanos": cap})
@@ -125,12 +135,13 @@ class Ledger:
             raise LedgerError(f"the device's ledger cannot be written: {printable(str(fault))}") from None
         try:
             yield self._connection
+            self._connection.execute("COMMIT")
         except BaseException as fault:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # on a full disk SQLite has undone it by itself
+                self._connection.execute("ROLLBACK")
             if isinstance(fault, _ROT):
                 raise LedgerError(f"the device's ledger cannot be written: {printable(str(fault))}") from None
             raise
-        self._connection.execute("COMMIT")
 
     @contextmanager
     def _one_state(self) -> Iterator[sqlite3.Connection]:
@@ -182,6 +193,12 @@ class Ledger:
         with self._transaction() as db:
             self.account()
             self._append(db, {"kind": kind, **fields})
+
+    def ensure_writable(self) -> None:
+        """Write to the file, and change nothing: whoever is about to use up a code must know that she can keep it."""
+        with self._transaction() as db:
+            db.execute("INSERT INTO markets VALUES ('', '', ?)", ("0" * _TOKEN_LETTERS,))
+            db.execute("DELETE FROM markets WHERE market = ''")
 
     def enrol(self, market: str, name: str, token: str) -> None:
         """Remember how to speak to a market."""
@@ -246,13 +263,18 @@ def _unopened(path: Path, fault: Exception) -> LedgerError:
     return LedgerError(f"the device's ledger {path} cannot be opened: {why}")
 
 
-def _make_if_new(path: Path) -> None:
-    """Make the file if there is none; one of another kind, named by mistake, keeps its bytes and its mode."""
+def _make_if_new(path: Path) -> bool:
+    """Make the file if there is none; one of another kind, named by mistake, keeps its bytes and its mode.
+
+    Whether it is new, or as good as new: empty.
+    """
     file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NONBLOCK, 0o600)
     try:
         is_file = stat.S_ISREG(os.fstat(file).st_mode)  # and not a pipe, which is read for ever, or /dev/null
-        if not is_file or os.read(file, len(_HEAD)) not in (b"", _HEAD):
+        head = os.read(file, len(_HEAD)) if is_file else None
+        if head not in (b"", _HEAD):
             raise OSError("it is no ledger, and was left as it is")
+        return head == b""
     finally:
         os.close(file)
 
@@ -266,8 +288,11 @@ def _make_private(path: Path) -> None:
 
 
 def _read(text: str) -> Fields:
-    fields = json.loads(text)
-    if not isinstance(fields, dict):
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict) or "kind" not in fields:
         raise LedgerError("the device's ledger holds an entry that is none")
     return fields
 

@@ -58,6 +58,7 @@ def enrol(
 
     market = address_of(address)
     with open_ledger(device) as ledger:
+        ledger.ensure_writable()  # before the code is used up
         with OwnerClient(market) as client:
             try:
                 token = client.redeem(code.strip())
