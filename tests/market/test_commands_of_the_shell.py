@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,3 +130,84 @@ def test_a_one_time_code_never_begins_with_a_dash_which_a_shell_would_read_as_an
     words = iter(["-" + "a" * 42, "-" + "b" * 42, "c" * 43])
     monkeypatch.setattr("pdqs.market.identity.secrets.token_urlsafe", lambda _bytes: next(words))
     assert round_steps.renew_code(town.market, town.operator, town.consumer.user_id).code == "c" * 43
+
+
+def test_a_mistyped_database_has_no_groups_and_a_new_operator_is_told_that_it_is_new(tmp_path: Path) -> None:
+    missing = tmp_path / "markt.db"
+
+    def run(word: str) -> subprocess.CompletedProcess[str]:
+        words = [*PDQS, "market", word, "--database", f"sqlite:///{missing}"]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    groups = run("groups")
+    assert (groups.returncode, missing.exists()) == (2, False)
+    assert "there is no market in" in groups.stderr
+    first, second = run("operator"), run("operator")
+    assert "a new one was made" in first.stderr
+    assert (first.returncode, second.returncode, second.stderr) == (0, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seed", "-1"], "--seed"),
+        (["--bid-seconds", "31536001"], "--bid-seconds"),
+        (["--budget", "0.0000004"], "less than any money"),
+        (["--link", "http://[::1/enter#abc"], "is not a market's address"),
+        (["--link", "/enter#abc"], "is not a market's address"),
+    ],
+)
+def test_a_mistyped_simulation_is_refused_in_a_sentence(words: list[str], said: str) -> None:
+    done = subprocess.run([*PDQS, "market", "simulate", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("told", [[signal.SIGTERM], [signal.SIGHUP], [signal.SIGINT, signal.SIGINT]])
+def test_a_simulation_that_is_broken_off_leaves_nothing_behind(told: list[signal.Signals], tmp_path: Path) -> None:
+    """Neither devices in memory, nor a market, nor players; only the first process is told, as systemd does."""
+    before = set(Path("/dev/shm").glob("pdqs-owners-*"))
+    process = subprocess.Popen(
+        [*PDQS, "market", "simulate", "--owners", "1000"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "have arrived" in line:
+            break
+    players = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for number in told:
+        process.send_signal(number)
+        time.sleep(0.2)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == (130 if signal.SIGINT in told else 128 + told[0])
+    assert "Traceback" not in said
+    left, until = set(Path("/dev/shm").glob("pdqs-owners-*")) - before, time.monotonic() + 60
+    while any(one.exists() for one in left):  # of another test beside this one, which will clear it away
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+    assert list(tmp_path.iterdir()) == []
+    assert not [player for player in players if Path(f"/proc/{player}/exe").exists()]
+
+
+def test_players_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*PDQS, "market", "simulate", "--owners", "1000"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert process.stderr is not None
+    before = set(Path("/dev/shm").glob("pdqs-owners-*"))
+    for line in process.stderr:
+        if "have arrived" in line:
+            break
+    players = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    mine = [Path(one) for one in Path("/dev/shm").glob("pdqs-owners-*") if one not in before]
+    process.kill()
+    process.communicate()
+    until = time.monotonic() + 60
+    while alive := [player for player in players if Path(f"/proc/{player}").exists()]:
+        assert time.monotonic() < until, alive
+        time.sleep(0.1)
+    for left in mine:  # nobody can clear away who is killed
+        shutil.rmtree(left, ignore_errors=True)

@@ -156,3 +156,20 @@ def test_the_command_shows_groups_and_takes_a_file(
     told = capsys.readouterr()
     assert told.err == "1 owner was put into groups.\n"
     assert told.out == 2 * "       1  Nurses\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("user_id\nu_1\n", "no column 'group'"),
+        ("userid,group\nu_1,x\n", "no column 'user_id'"),
+        ("user_id,group\n", "it names nobody"),
+    ],
+)
+def test_a_file_of_groups_that_lacks_a_column_is_refused_in_a_sentence(
+    town: Town, tmp_path: Path, text: str, why: str
+) -> None:
+    path = tmp_path / "groups.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=why):
+        add_from(town.market, town.operator, path)

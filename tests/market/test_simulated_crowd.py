@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,7 @@ from market.town import Town, found_town
 from pdqs.market import simulated_crowd
 from pdqs.market.context import system_clock
 from pdqs.market.simulated_crowd import SimulatedOwner, bid_all, drawer
+from pdqs.model.errors import InputError
 from pdqs.protocol.market_messages import Round
 from pdqs.protocol.problems import MarketError
 
@@ -74,6 +76,17 @@ def test_a_market_that_refuses_bids_in_time_is_not_taken_for_lateness(
     opened = town.open_round("early", bid_seconds=60).model_copy(update={"bids_close_at_ms": system_clock() + 10**9})
     with pytest.raises(MarketError, match="bids in this round are closed"):
         _bids(opened, tmp_path)
+
+
+def test_a_player_that_is_ended_from_outside_is_said_in_a_sentence(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*_given: object) -> None:
+        raise BrokenProcessPool("a process in the pool was terminated abruptly")
+
+    monkeypatch.setattr(simulated_crowd, "_group", ended)
+    with pytest.raises(InputError, match="was ended from outside"):
+        _bids(town.open_round("ended"), tmp_path)
 
 
 def test_devices_are_kept_in_memory_only_where_there_is_room_for_all_of_them(

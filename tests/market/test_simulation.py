@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from market.town import Town, found_town, plan
+from market.town import Town, bid_at_the_door, found_town, plan
 from pdqs.market import bidding, offer_access, reads, round_steps, round_terms, settling_ahead
 from pdqs.market.store.schema import bids
 from pdqs.protocol.device_messages import Bid, Report
@@ -77,7 +77,7 @@ class MarketMachine(RuleBasedStateMachine):
         user, now = self.town.owners[owner], self.town.clock()
         found = reads.round_by_id(self.town.market, self.town.operator, round_id)
         message = Bid(terms_hash=found.terms_hash or "0" * 64, bid_micros=bid_micros)
-        receipt = self._tried(lambda: round_steps.place_bid(self.town.market, user, round_id, message))
+        receipt = self._tried(lambda: bid_at_the_door(self.town.market, user, round_id, message))
         if receipt is None:
             return
         first = self.acknowledged_bids.setdefault((round_id, user.user_id), bid_micros)
@@ -188,14 +188,14 @@ def test_no_order_of_operations_breaks_the_market() -> None:
 
 
 def test_a_market_that_takes_bids_after_the_deadline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = bidding._keep_if_open
+    honest = bidding.keep_if_open
 
     def late(connection: Any, fresh: dict[str, Any]) -> bool:
         earlier = honest(connection, {**fresh, "now": 0})  # as if it were still time
         connection.execute(bids.update().where(bids.c.placed_at_ms == 0).values(placed_at_ms=fresh["now"]))
         return earlier
 
-    monkeypatch.setattr(bidding, "_keep_if_open", late)
+    monkeypatch.setattr(bidding, "keep_if_open", late)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(MarketMachine, settings=_SEARCH)
 

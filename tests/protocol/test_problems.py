@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from pathlib import Path
 
@@ -54,3 +55,10 @@ def test_what_is_no_code_is_refused_before_it_is_sent() -> None:
     line = Transport("http://market.test", transport=httpx.MockTransport(unasked))
     with line, pytest.raises(MarketError, match="not a one-time code"):
         line.redeem("hello")
+
+
+@pytest.mark.parametrize("kind", [MarketError, *ERRORS.values()])
+def test_an_error_goes_from_one_process_to_another_whole(kind: type[MarketError]) -> None:
+    """A player of a simulation raises it, and whoever started the player is to hear it."""
+    found = pickle.loads(pickle.dumps(kind(ProblemType.NO_BID, "you have no bid")))
+    assert (type(found), found.type, str(found)) == (kind, ProblemType.NO_BID, "you have no bid")

@@ -23,3 +23,15 @@ def settings_given(config: str, **given: object) -> Settings:
     from pdqs.market.configuration import settings_from
 
     return settings_from(file=config, given={name: value for name, value in given.items() if value is not None})
+
+
+def kept_in(url: str) -> str | None:
+    """The file that a market is kept in, where it is one.
+
+    >>> kept_in("postgresql://db/market") is None
+    True
+    """
+    from pathlib import Path
+
+    scheme, _, name = url.partition(":///")
+    return str(Path(name).absolute()) if scheme == "sqlite" and name else None

@@ -38,6 +38,11 @@ def _wanted(path: Path) -> dict[str, list[str]]:
         raise InputError(f"{path}: {fault.strerror or 'it cannot be read'}") from None
     sheet = parse(text_of(raw, path), path, ["user_id", "group"])
     header = tuple(cell.lower() for cell in sheet.header)
+    for name in ("user_id", "group"):
+        if name not in header:
+            raise InputError(f"{path}: there is no column {name!r}; nobody was put into a group")
+    if not sheet.rows:
+        raise InputError(f"{path}: it names nobody; nobody was put into a group")
     found: dict[str, list[str]] = {}
     for row, cells in enumerate(sheet.rows, start=1):
         try:

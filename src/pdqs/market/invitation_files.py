@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import segno
 
 from pdqs.market.groups import group_names
 from pdqs.market.times import moment_text
-from pdqs.model.errors import PdqsError
+from pdqs.model.errors import InputError, PdqsError
 from pdqs.protocol.market_messages import Invitation
 from pdqs.protocol.operator_messages import MOST_AT_ONCE
 from pdqs.protocol.problems import ProblemType, UnprocessableError
@@ -64,11 +65,12 @@ def guests_in(raw: bytes) -> GuestList:
         raise _unfit("this is a spreadsheet, not a CSV file: save it as CSV first")
     try:
         text = text_of(raw, _LIST)
-        first = text.partition("\n")[0]
-        headed = "name" in [cell.strip().lower() for cell in first.replace(";", ",").replace("\t", ",").split(",")]
-        if not headed and any(mark in first for mark in ",;\t"):
-            raise _unfit("it has several columns, and none is called name: write name above the names")
-        sheet = parse(text if headed else f"name\n{text}", _LIST, ["name"])
+        first = [cell.strip(' "').lower() for cell in re.split("[,;\t]", next(iter(text.splitlines()), ""))]
+        if "name" not in first and len(first) > 1:
+            raise InputError("it has several columns, and none is called name: write name above the names")
+        if first == ["group"]:
+            raise InputError("it has a column of groups, and none of names")
+        sheet = parse(text if "name" in first else f"name\n{text}", _LIST, ["name"])
         header = tuple(cell.lower() for cell in sheet.header)
         names = [row[header.index("name")] for row in sheet.rows]
         cells = [row[header.index("group")] for row in sheet.rows] if "group" in header else []

@@ -10,20 +10,22 @@ import http.client
 import multiprocessing
 import os
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import final
 
 import httpx
 
 from pdqs.market.context import system_clock
-from pdqs.model.errors import PdqsError
+from pdqs.model.errors import InputError, PdqsError
 from pdqs.model.questions import Side
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
@@ -106,7 +108,7 @@ def drawer(owners: int) -> Iterator[Path]:
     owners would wait for one disk. A container often has 64 MB of such memory, which a few thousand devices fill.
     """
     place = _MEMORY if _has_room(_MEMORY, owners * _DEVICE_BYTES) else None
-    with tempfile.TemporaryDirectory(prefix="pdqs-owners-", dir=place) as directory:
+    with tempfile.TemporaryDirectory(prefix="pdqs-owners-", dir=place, ignore_cleanup_errors=True) as directory:
         yield Path(directory)
 
 
@@ -116,24 +118,55 @@ def _has_room(folder: Path, bytes_needed: int) -> bool:
 
 @contextmanager
 def players(owners: int) -> Iterator[Executor]:
-    """Who plays: threads for a few owners, processes for many."""
+    """Who plays: threads for a few owners, processes for many. When it is broken off, what is not begun is left."""
+    pool: Executor
     if owners < _SEVERAL_FROM:
-        with ThreadPoolExecutor(_PROCESSES) as threads:
-            yield threads
+        pool = ThreadPoolExecutor(_PROCESSES)
+    else:
+        pool = ProcessPoolExecutor(
+            _PROCESSES, mp_context=multiprocessing.get_context("spawn"), initializer=_as_long_as_its_parent
+        )
+    try:
+        yield pool
+    finally:
+        with not_broken_off():
+            pool.shutdown(cancel_futures=True)
+
+
+def _as_long_as_its_parent() -> None:
+    """A player leaves Ctrl-C to the process that started it, and ends with that, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def outlived() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=outlived, name="pdqs-orphan", daemon=True).start()
+
+
+@contextmanager
+def not_broken_off() -> Iterator[None]:
+    """A second Ctrl-C is not heard while what the first one broke off is cleared away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(_PROCESSES, mp_context=context) as processes:
-        yield processes
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def enter_all(pool: Executor, crowd: Crowd, say: Say) -> Crowd:
     """Everyone exchanges her code for a token."""
-    return _played(pool, _enter, crowd, "arrived", say)
+    return _played(pool, _enter, crowd, "have arrived", say)
 
 
 def bid_all(pool: Executor, crowd: Crowd, opened: Round, say: Say) -> Crowd:
     """Everyone bids her price; those whose bids were taken come back, for whoever came too late is out of it."""
-    tried = _played(pool, partial(_bid, opened), crowd, "bid", say)
+    tried = _played(pool, partial(_bid, opened), crowd, "came to bid", say)
     taken = [owner for owner in tried if owner.has_bid]
     if len(taken) < len(crowd):
         say(f"{len(crowd) - len(taken):,} of {len(crowd):,} came too late to bid: give them more time (--bid-seconds)")
@@ -142,7 +175,7 @@ def bid_all(pool: Executor, crowd: Crowd, opened: Round, say: Say) -> Crowd:
 
 def report_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
     """Everyone looks at her offer, and reports if the lot fell on her and her question has come."""
-    _played(pool, partial(_report, round_id), crowd, "looked at their offers", say)
+    _played(pool, partial(_report, round_id), crowd, "have looked at their offers", say)
 
 
 def _played(pool: Executor, play: Play, crowd: Crowd, what: str, say: Say) -> Crowd:
@@ -152,9 +185,12 @@ def _played(pool: Executor, play: Play, crowd: Crowd, what: str, say: Say) -> Cr
     done: dict[int, Crowd] = {}
     count = 0
     for finished in as_completed(waiting):
-        done[waiting[finished]] = finished.result()
+        try:
+            done[waiting[finished]] = finished.result()
+        except BrokenExecutor:
+            raise InputError("a process that plays owners was ended from outside, for want of memory perhaps") from None
         count += len(groups[waiting[finished]])
-        say(f"{count:,} of {len(crowd):,} have {what}")
+        say(f"{count:,} of {len(crowd):,} {what}")
     return [owner for place in range(len(groups)) for owner in done[place]]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
 from pdqs.market.simulated_crowd import Crowd, Say, SimulatedOwner, bid_all, drawer, enter_all, players, report_all
+from pdqs.model.errors import InputError
 from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.model.names import QueryKind
 from pdqs.present.text import Shown, printable
@@ -182,9 +183,11 @@ def _run(
     """Who bid, how the round ended, and its answer."""
     opened = consumer.open(consumer.draft(plan).round_id)
     bidders = bid_all(pool, crowd, opened, say)
+    if not bidders:
+        raise InputError("nobody came in time to bid: give them more time (--bid-seconds)")
     say(f"bids close in {max(0, (opened.bids_close_at_ms or 0) - system_clock()) / 1000:.0f} s")
     found = _cleared(consumer, opened)
-    say(f"cleared: {found.offers:,} owners were drawn")
+    say(f"cleared: {found.offers:,} {'owner was' if found.offers == 1 else 'owners were'} drawn")
     for stage in range(1, opened.asked.stages + 1):
         if stage > 1:
             found = _in_stage(consumer, opened.round_id, stage)

@@ -157,6 +157,10 @@ class MarketError(PdqsError):
         super().__init__(detail)
         self.type = type_
 
+    def __reduce__(self) -> tuple[type[MarketError], tuple[ProblemType, str]]:
+        """How it is carried from one process to another, whole."""
+        return type(self), (self.type, str(self))
+
 
 @final
 class UnauthorizedError(MarketError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdqs.cli.market_options import Config, Database, settings_given
+from pdqs.cli.market_options import Config, Database, kept_in, settings_given
 from pdqs.cli.shared_options import Json
 
 if TYPE_CHECKING:
@@ -36,14 +36,16 @@ def simulate(
         str, typer.Option(help="The one-time operator link of a running server; by default one is started for this.")
     ] = "",
     budget: Annotated[
-        float, typer.Option(min=0, max=1e6, help="What the consumer pays at most; 0: 0.3 an owner.")
+        float, typer.Option(min=0, max=1e6, help="What the consumer pays at most; 0: 0.3 an owner, and 1 at least.")
     ] = 0.0,
     query: Annotated[
         str, typer.Option(help="count (of owners whose answer is 1), or median or mean (of ages).")
     ] = "count",
     share: Annotated[float, typer.Option(min=0, max=1, help="The share of owners whose answer is 1.")] = 0.3,
-    bid_seconds: Annotated[int, typer.Option(min=0, help="How long bids are taken; 0: as needed.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of values and prices; coins are always the operating system's.")] = 1,
+    bid_seconds: Annotated[int, typer.Option(min=0, max=31_536_000, help="How long bids are taken; 0: as needed.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of values and prices; coins are always the operating system's.")
+    ] = 1,
     json: Json = False,
 ) -> None:
     """Run a whole round with real owners over HTTP, and show the answer beside the simulated truth."""
@@ -53,12 +55,14 @@ def simulate(
 
     if query not in QUERIES:
         raise InputError(f"what can be simulated is one of {', '.join(QUERIES)}, got {query!r}")
-    with _operator(link) as (address, operator):
+    if 0 < budget < 1e-6:
+        raise InputError(f"--budget {budget:g} is less than any money: give 0.000001 or more")
+    with _ended_in_order(), _operator(link) as (address, operator):
         found = simulated(
             address,
             operator,
             owners=owners,
-            budget=budget or 0.3 * owners,
+            budget=budget or max(1.0, 0.3 * owners),
             share=share,
             query=query,
             bid_seconds=bid_seconds or None,
@@ -75,7 +79,12 @@ def operator(database: Database = None, config: Config = "") -> None:
     from pdqs.market.round_steps import first_operator
 
     settings = settings_given(config, database_url=database)
+    missing = _missing_file(settings)
     with _up_to_date(settings) as (store, _):
+        if missing:
+            print(
+                f"There was no market in {missing}, and a new one was made: --database names another.", file=sys.stderr
+            )
         print(first_operator(Market(store=store, settings=settings)).code)
 
 
@@ -93,8 +102,11 @@ def groups(
     from pdqs.market.group_files import add_from
     from pdqs.market.groups import all_groups
     from pdqs.market.people import the_server
+    from pdqs.model.errors import InputError
 
     settings = settings_given(config, database_url=database)
+    if missing := _missing_file(settings):
+        raise InputError(f"there is no market in {missing!r}: --database names another place")
     with _up_to_date(settings) as (store, _):
         market = Market(store=store, settings=settings)
         if add is not None:
@@ -109,6 +121,12 @@ def migrate_database(database: Database = None, config: Config = "") -> None:
     """Bring a database up to date; ``pdqs serve`` does so by itself."""
     with _up_to_date(settings_given(config, database_url=database)) as (_, revision):
         print(f"The database is at revision {revision}.")
+
+
+def _missing_file(settings: Settings) -> str:
+    """The SQLite file of the settings, if it is not there yet: its name may be mistyped."""
+    file = kept_in(settings.database_url)
+    return file if file is not None and not Path(file).exists() else ""
 
 
 @contextmanager
@@ -138,8 +156,26 @@ def _json(found: Simulated) -> str:
 
 
 @contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Whoever ends this program from outside (systemd, `timeout`, a terminal that closes) has it clear away first."""
+    import signal
+    from types import FrameType
+
+    def told(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def _operator(link: str) -> Iterator[tuple[str, MarketClient]]:
     """The operator of the server behind the link, or of one that lives as long as this command."""
+    from pdqs.cli.owner_typed import address_of
     from pdqs.market import Settings
     from pdqs.market.client import MarketClient
     from pdqs.market.http.app import create_app
@@ -148,9 +184,10 @@ def _operator(link: str) -> Iterator[tuple[str, MarketClient]]:
     from pdqs.model.errors import InputError
 
     if link:
-        address, found, code = link.partition("/enter#")
+        typed, found, code = link.strip().partition("/enter#")
         if not found:
             raise InputError(f"--link must look like http://127.0.0.1:8000/enter#..., got {link!r}")
+        address = address_of(typed)
         with MarketClient.enter(address, code) as client:
             yield address, client
         return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdqs.cli.market_options import Config, Database
+from pdqs.cli.market_options import Config, Database, kept_in
 
 if TYPE_CHECKING:
     import socket
@@ -64,7 +64,7 @@ def serve_on(settings: Settings, bound: socket.socket, *, link: bool | None, sev
     app = create_app(settings)
     print(f"The market is at {address} (API: {address}/docs)", flush=True)
     greet(app, (settings.origin + settings.prefix) if settings.public_url else address, link)
-    if (kept := _kept_in(settings.database_url)) is not None:
+    if (kept := kept_in(settings.database_url)) is not None:
         print(f"The market is kept in {kept}; --database names another place", flush=True)
     log_to_stderr()
     if several:
@@ -87,15 +87,3 @@ def greet(app: FastAPI, address: str, link: bool | None) -> None:
         link = sys.stdout.isatty() or is_new(app.state.market)
     if link:
         print(f"Operator, once: {address}/enter#{first_operator(app.state.market).code}", flush=True)
-
-
-def _kept_in(url: str) -> str | None:
-    """The file that a market is kept in, where it is one.
-
-    >>> _kept_in("postgresql://db/market") is None
-    True
-    """
-    from pathlib import Path
-
-    scheme, _, name = url.partition(":///")
-    return str(Path(name).absolute()) if scheme == "sqlite" and name else None
