@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from market.town import FakeClock, Town, found_town, new_database, postgres_server
+from market.town import FakeClock, Town, bid_at_the_door, found_town, new_database, postgres_server
 from pdqs.market import Market, offer_access, round_steps
 from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import bids
@@ -56,7 +56,7 @@ def _settle(market: Market, scene: Scene, _told: Told) -> None:
 def _bid(market: Market, scene: Scene, told: Told) -> None:
     for place, owner in enumerate(scene.people):
         asked = Bid(terms_hash=scene.round.terms_hash or "", bid_micros=1000 * place)
-        told(round_steps.place_bid(market, owner, scene.round.round_id, asked).signature)
+        told(bid_at_the_door(market, owner, scene.round.round_id, asked).signature)
 
 
 def _report(market: Market, scene: Scene, told: Told) -> None:

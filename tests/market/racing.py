@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from sqlalchemy import select
 
 from market.campaign import Journal, Line, Pace, write_summary
-from market.town import Town, found_town, new_database, postgres_server
+from market.town import Town, bid_at_the_door, found_town, new_database, postgres_server
 from pdqs.market import Market, bidding, round_steps
 from pdqs.market.context import system_clock
 from pdqs.market.ledger import account_of
@@ -157,7 +157,7 @@ def _reports_of(track: Track, round_id: str, seen: Seen, rng: random.Random, spr
 
 def _bids(track: Track, found: Round) -> Callable[[User], int]:
     asked = Bid(terms_hash=found.terms_hash or "", bid_micros=1000)
-    return lambda owner: round_steps.place_bid(track.asked, owner, found.round_id, asked).placed_at_ms
+    return lambda owner: bid_at_the_door(track.asked, owner, found.round_id, asked).placed_at_ms
 
 
 def _reports(track: Track, round_id: str, terms_hash: str) -> Callable[[User], int]:
@@ -201,13 +201,13 @@ def look(track: Track, round_id: str) -> Seen:
 
 def look_first_and_lock_later() -> None:
     """Break the market: it looks at the clock, dawdles, and then keeps the bid whatever has happened meanwhile."""
-    keep = bidding._keep_if_open
+    keep = bidding.keep_if_open
 
     def dawdling(connection: object, fresh: dict[str, object]) -> bool:
         time.sleep(0.02)
         return keep(connection, {**fresh, "now": int(str(fresh["now"])) - 10_000})  # type: ignore[arg-type]
 
-    bidding._keep_if_open = dawdling
+    bidding.keep_if_open = dawdling
 
 
 def main() -> None:

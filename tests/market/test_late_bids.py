@@ -164,7 +164,7 @@ def began(act: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
     return thread, came
 
 
-@pytest.mark.parametrize("first", ["_keep_if_open", "keep_withdrawal"])
+@pytest.mark.parametrize("first", ["keep_if_open", "keep_withdrawal"])
 def test_neither_overlooks_the_other_while_it_is_not_yet_committed(
     first: str, either_town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +179,7 @@ def test_neither_overlooks_the_other_while_it_is_not_yet_committed(
     def withdrawal() -> object:
         return bidding.withdraw_bid(town.market, ann, found.round_id)
 
-    acts = (bid, withdrawal) if first == "_keep_if_open" else (withdrawal, bid)
+    acts = (bid, withdrawal) if first == "keep_if_open" else (withdrawal, bid)
     with held_at(monkeypatch, first) as (there, go_on):
         leading, _ = began(acts[0])
         assert there.wait(30)
@@ -222,7 +222,7 @@ def test_without_turns_postgresql_would_leave_a_bid_behind(either_town: Town, mo
     (ann,) = town.add_owners(1)
     found = town.open_round()
     monkeypatch.setattr(bidding, "hold_turn", lambda *_: None)
-    with held_at(monkeypatch, "_keep_if_open") as (there, go_on):
+    with held_at(monkeypatch, "keep_if_open") as (there, go_on):
         leading, _ = began(lambda: put(town, ann, found, 5, after=0))
         assert there.wait(30)
         bidding.withdraw_bid(town.market, ann, found.round_id)

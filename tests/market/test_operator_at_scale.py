@@ -232,3 +232,24 @@ def test_every_deed_of_an_operator_is_told_once_with_who_did_it(either_town: Tow
     with pytest.raises(ForbiddenError):
         deeds_page(town.market, town.consumer)
     assert reads.trial_balance(town.market, town.operator).balanced
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (b'"name"\n"Ann"\n', ["Ann"]),
+        (b'"name","group"\r\n"Ann","x"\r\n', ["Ann"]),
+        (b'"Name";"group"\n"Ann";"x"\n', ["Ann"]),
+        (b"name\rAnn\rBo\r", ["Ann", "Bo"]),
+    ],
+)
+def test_a_header_in_quotation_marks_or_with_odd_ends_of_lines_is_nobody(text: bytes, names: list[str]) -> None:
+    """Spreadsheets and R write headers so: a person called name was let in."""
+    assert guests_in(text).names == names
+
+
+def test_a_list_of_groups_alone_lets_nobody_in_and_says_so_once() -> None:
+    for text, why in ((b"group\nx\n", "none of names"), (b"a,b\nAnn,x\n", "none is called name")):
+        with pytest.raises(UnprocessableError, match=why) as refused:
+            guests_in(text)
+        assert str(refused.value).count("nobody was let in") == 1

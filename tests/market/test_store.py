@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import select, text
+from sqlalchemy import create_engine, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from market.town import Town
+from pdqs.market import Settings
+from pdqs.market.http.app import create_app
+from pdqs.market.http.readiness import Readiness
 from pdqs.market.store import migrate, sql
 from pdqs.market.store.database import open_store
 from pdqs.market.store.schema import accounts, metadata, users
@@ -138,3 +141,47 @@ def test_rows_that_do_not_fit_into_one_statement_are_all_inserted(town: Town, mo
         sql.insert_cells(connection, users, ["user_id", "role", "name", "created_at_ms"], rows)
         kept = select(users.c.user_id, users.c.role, users.c.name, users.c.created_at_ms).where(users.c.role == "owner")
         assert sql.cells_found(connection, kept.order_by(users.c.user_id)) == rows
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        ["CREATE TABLE diary (entry INTEGER)"],
+        ["CREATE TABLE users (number INTEGER)"],
+        [
+            "CREATE TABLE alembic_version (version_num VARCHAR(32))",
+            "INSERT INTO alembic_version VALUES ('3f2a')",
+            "CREATE TABLE diary (entry INTEGER)",
+        ],
+    ],
+    ids=["a diary", "one with users", "one that is migrated too"],
+)
+def test_a_database_of_another_program_is_refused_and_left_as_it_is(database_url: str, others: list[str]) -> None:
+    engine = create_engine(database_url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        for statement in others:
+            connection.execute(text(statement))
+        before = set(inspect(connection).get_table_names())
+    with pytest.raises(FileError, match=r"no market's: it was left as it is"):
+        create_app(Settings(database_url=database_url), ticking=False)
+    with engine.begin() as connection:
+        assert set(inspect(connection).get_table_names()) == before
+    engine.dispose()
+
+
+def test_a_market_of_a_newer_version_is_refused_in_a_sentence(either_town: Town) -> None:
+    store = either_town.market.store
+    with store.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(FileError, match=r"a newer version of pdqs \(revision 9999\): install that one"):
+        migrate.upgrade(store)
+
+
+def test_a_database_that_turns_out_to_be_anothers_while_requests_come_is_not_ready(database_url: str) -> None:
+    store = open_store(database_url)
+    readiness = Readiness(store)
+    with store.write() as connection:
+        connection.execute(text("CREATE TABLE diary (entry INTEGER)"))
+    assert not readiness.prepare()
+    assert readiness.refusal is not None
+    store.close()

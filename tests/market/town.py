@@ -13,6 +13,8 @@ import psycopg
 from sqlalchemy import select
 
 from pdqs.market import Market, Settings, access, offer_access, reads, round_steps
+from pdqs.market.bidding import bid_receipt
+from pdqs.market.bids_together import first_bid, keep_together
 from pdqs.market.ledger import account_of
 from pdqs.market.store import migrate
 from pdqs.market.store.database import open_store
@@ -20,7 +22,7 @@ from pdqs.market.store.schema import metadata, users
 from pdqs.market.store.sql import insert_many
 from pdqs.model.arrays import Words
 from pdqs.privacy.draws import LOTTERY_WORD, committed_words
-from pdqs.protocol.device_messages import Bid, Report
+from pdqs.protocol.device_messages import Bid, BidReceipt, Report
 from pdqs.protocol.market_messages import NewUser, QueryMessage, Round, RoundPlan, Transfer, User
 from pdqs.rounds.commitments import pseudonym_of
 
@@ -149,6 +151,15 @@ def contents(town_or_market: Town | Market) -> dict[str, list[tuple[Any, ...]]]:
 
 def escrow_of(found: Round) -> str:
     return account_of("escrow", found.round_id)
+
+
+def bid_at_the_door(market: Market, owner: User, round_id: str, bid: Bid) -> BidReceipt:
+    """Bid as a request does: with others who come at the same moment if that will do, and else by oneself."""
+    first = first_bid(market, owner, round_id, bid, None)
+    placed_at_ms = keep_together(market, [first])[0] if first else 0
+    if placed_at_ms:
+        return bid_receipt(market, round_id, bid.bid_micros, placed_at_ms)
+    return round_steps.place_bid(market, owner, round_id, bid)
 
 
 @contextmanager

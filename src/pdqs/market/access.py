@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, delete, select
 
 from pdqs.market import api_tokens, page_sessions, trail
-from pdqs.market.api_tokens import issue_token, make_token, user_of_token
+from pdqs.market.api_tokens import found_user, issue_token, known_user, make_token, user_of_token
 from pdqs.market.context import Market
 from pdqs.market.identity import ID_DIGITS, form_token, hashed, is_form_token, new_secret_word, no_sign_in, user_from
 from pdqs.market.page_sessions import COOKIE, Session, check_csrf, end_session, session_of, start_session
 from pdqs.market.passkeys import end_one_passkey, end_passkeys, kept_passkeys
 from pdqs.market.store.schema import codes, users
-from pdqs.market.store.sql import put
+from pdqs.market.store.sql import Row, put_all
 from pdqs.protocol.market_messages import USUAL_TOKEN_NAME, Role, Token, User
 from pdqs.protocol.problems import ForbiddenError, ProblemType, UnauthorizedError
 from pdqs.protocol.sign_ins import SignIns
@@ -24,11 +26,14 @@ __all__ = [
     "end_session",
     "end_sign_in",
     "form_token",
+    "found_user",
     "hashed",
     "is_form_token",
     "issue_token",
+    "known_user",
     "make_token",
     "new_code",
+    "new_codes",
     "redeem",
     "redeem_for_session",
     "redeem_for_token",
@@ -55,14 +60,22 @@ def new_code(market: Market, connection: Connection, user_id: str, *, by: str) -
 
     Made by somebody else, it ends her page sessions; one that she makes herself, for another device of hers, does not.
     """
-    code, now = new_secret_word(), market.clock()
+    found, expires = new_codes(market, connection, [user_id], by=by)
+    return found[0], expires
+
+
+def new_codes(market: Market, connection: Connection, user_ids: Sequence[str], *, by: str) -> tuple[list[str], int]:
+    """The same for each of several users, in their order."""
+    made, now = [new_secret_word() for _ in user_ids], market.clock()
     expires = now + int(market.settings.code_hours * _HOUR_MS)
-    row = {"user_id": user_id, "code_hash": hashed(code), "expires_at_ms": expires, "made_by": by}
-    put(connection, codes, row, key="user_id")
-    if by != user_id:
-        page_sessions.end_sessions(connection, user_id)
-    trail.note(connection, user_id, "code", by=by, at_ms=now)
-    return code, expires
+    rows: list[Row] = [
+        {"user_id": user_id, "code_hash": hashed(code), "expires_at_ms": expires, "made_by": by}
+        for user_id, code in zip(user_ids, made, strict=True)
+    ]
+    put_all(connection, codes, rows, key="user_id")
+    page_sessions.end_sessions(connection, *(user_id for user_id in user_ids if user_id != by))
+    trail.note_of_each(connection, user_ids, "code", by=by, at_ms=now)
+    return made, expires
 
 
 def whose_code(market: Market, code: str) -> User:

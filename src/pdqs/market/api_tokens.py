@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from contextlib import suppress
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import ARRAY, Connection, Text, any_, bindparam, delete, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from pdqs.market import trail
 from pdqs.market.context import Market
 from pdqs.market.identity import hashed, short_id, user_from
 from pdqs.market.store.schema import tokens, users
+from pdqs.market.store.sql import Found
 from pdqs.protocol.market_messages import USUAL_TOKEN_NAME, Token, User
 from pdqs.protocol.problems import ConflictError, ProblemType, UnauthorizedError
 from pdqs.protocol.sign_ins import KeptToken
@@ -43,10 +45,11 @@ def make_token(market: Market, actor: User, name: str, *, by: str) -> Token:
 def new_token(market: Market, connection: Connection, user: User, name: str) -> str:
     """The same in a transaction that is under way. Once that is committed, ``market.callers.forget`` the user."""
     token, now = secrets.token_urlsafe(32), market.clock()
-    connection.execute(delete(tokens).where(tokens.c.user_id == user.user_id, tokens.c.name == name))
-    held = connection.scalar(select(func.count()).select_from(tokens).where(tokens.c.user_id == user.user_id)) or 0
-    if held >= MOST_TOKENS:
-        raise ConflictError(ProblemType.TOO_MANY, f"you have {held} tokens, which is the most: end one first")
+    held = connection.scalars(select(tokens.c.name).where(tokens.c.user_id == user.user_id)).all()
+    if name in held:
+        connection.execute(delete(tokens).where(tokens.c.user_id == user.user_id, tokens.c.name == name))
+    elif len(held) >= MOST_TOKENS:
+        raise ConflictError(ProblemType.TOO_MANY, f"you have {len(held)} tokens, which is the most: end one first")
     row = {"token_hash": hashed(token), "user_id": user.user_id, "name": name}
     connection.execute(tokens.insert(), {**row, "created_at_ms": now, "used_at_ms": now})
     return token
@@ -58,20 +61,40 @@ def user_of_token(market: Market, token: str) -> User:
     A device asks several things in a row, so a token is looked up once in a while only: one that was ended is refused
     at once by the process that ended it, and within five seconds by any other.
     """
-    digest, now = hashed(token), market.clock()
-    known = market.callers.known(digest, now)
-    if known is not None:
-        return known
-    ends = market.callers.ends()
-    with market.store.look() as connection:
-        row = connection.execute(_BY_TOKEN, {"token_hash": digest}).one_or_none()
-    if row is None:
+    return known_user(market, token) or found_user(users_of_tokens(market, [hashed(token)])[0])
+
+
+def known_user(market: Market, token: str) -> User | None:
+    """The user behind a token that was looked up a moment ago; asks no database."""
+    return market.callers.known(hashed(token), market.clock())
+
+
+def found_user(user: User | None) -> User:
+    """The user whom a look-up found, or a refusal."""
+    if user is None:
         raise UnauthorizedError(ProblemType.BAD_TOKEN, "the bearer token is unknown or has been replaced")
-    user = user_from(row)
-    market.callers.remember(digest, user, until_ms=now + _TRUST_MS, ends=ends)
-    if now - row.used_at_ms >= _NOTED_MS:
-        _note_use(market, digest, now)
     return user
+
+
+def users_of_tokens(market: Market, digests: Sequence[str]) -> list[User | None]:
+    """The users behind tokens, by their hashes, which are remembered for a while; nobody for one that is not known."""
+    now, ends = market.clock(), market.callers.ends()
+    with market.store.look() as connection:
+        rows = {row.token_hash: row for row in _rows_of_tokens(connection, digests)}
+    users_found = {digest: user_from(row) for digest, row in rows.items()}
+    for digest, user in users_found.items():
+        market.callers.remember(digest, user, until_ms=now + _TRUST_MS, ends=ends)
+    long_unused = [digest for digest, row in rows.items() if now - row.used_at_ms >= _NOTED_MS]
+    if long_unused:
+        _note_uses(market, long_unused, now)
+    return [users_found.get(digest) for digest in digests]
+
+
+def _rows_of_tokens(connection: Connection, digests: Sequence[str]) -> Sequence[Found]:
+    """One trip for all of them; SQLite is no trip away."""
+    if connection.dialect.name == "sqlite" or len(digests) == 1:
+        return [row for digest in digests for row in connection.execute(_BY_TOKEN, {"token_hash": digest})]
+    return connection.execute(_BY_TOKENS, {"token_hashes": list(digests)}).all()
 
 
 def end_tokens(connection: Connection, user_id: str) -> None:
@@ -99,15 +122,18 @@ def listed(connection: Connection, user_id: str) -> list[KeptToken]:
     ]
 
 
-_BY_TOKEN = (
-    select(users, tokens.c.used_at_ms)
+_OF_TOKENS = (
+    select(*(users.c[name] for name in User.model_fields), tokens.c.used_at_ms, tokens.c.token_hash)
     .join(tokens, tokens.c.user_id == users.c.user_id)
-    .where(tokens.c.token_hash == bindparam("token_hash"), users.c.disabled_at_ms.is_(None))
+    .where(users.c.disabled_at_ms.is_(None))
 )
+_BY_TOKEN = _OF_TOKENS.where(tokens.c.token_hash == bindparam("token_hash"))
+_BY_TOKENS = _OF_TOKENS.where(tokens.c.token_hash == any_(bindparam("token_hashes", type_=ARRAY(Text))))
 
 
-def _note_use(market: Market, digest: str, now: int) -> None:
-    """Keep when a token was last used, unless the database is busy: the next request will."""
-    with suppress(OperationalError), market.store.try_write() as connection:
+def _note_uses(market: Market, digests: Sequence[str], now: int) -> None:
+    """Keep when tokens were last used, unless the database or a row is busy: the next request will. Nobody waits."""
+    free = select(tokens.c.token_hash).where(tokens.c.token_hash.in_(digests)).with_for_update(skip_locked=True)
+    with suppress(SQLAlchemyError), market.store.try_write() as connection:
         if connection is not None:
-            connection.execute(update(tokens).where(tokens.c.token_hash == digest).values(used_at_ms=now))
+            connection.execute(update(tokens).where(tokens.c.token_hash.in_(free)).values(used_at_ms=now))

@@ -44,7 +44,7 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
     promise = promise_of(market, round_id)
     if promise.for_groups:
         require_eligible(market, actor, round_id)
-    refusal = _bid_refusal(promise, bid)
+    refusal = bid_refusal(promise, bid)
     if bid.replaces is not None:
         if refusal is not None:
             raise refusal
@@ -54,7 +54,7 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
         hold_turn(connection, round_id, actor.user_id)
         now = market.clock()
         fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now, "after": made_after}
-        fits = refusal is None and _keep_if_open(connection, fresh)
+        fits = refusal is None and keep_if_open(connection, fresh)
         # Acknowledged before, by this request's twin or long ago?
         kept = None if fits else _own(connection, bids, round_id, actor)
         if kept is None and not fits:
@@ -185,8 +185,11 @@ def report_receipt(market: Market, kept: Found, payment_micros: int) -> ReportRe
 
 
 def _reports_made(connection: Connection, actor: User) -> int:
-    """How many reports this owner has made. Her row is held, so that a twin of this request waits for its end."""
-    mine = select(users.c.reports_made).where(users.c.user_id == actor.user_id).with_for_update()
+    """How many reports this owner has made. Her row is held, so that a twin of this request waits for its end.
+
+    Not her key (on PostgreSQL FOR NO KEY UPDATE): bids of hers, which only need her to be there, need not wait.
+    """
+    mine = select(users.c.reports_made).where(users.c.user_id == actor.user_id).with_for_update(key_share=True)
     return int(connection.scalar(mine) or 0)
 
 
@@ -225,7 +228,7 @@ def promise_of(market: Market, round_id: str) -> Promise:
     return known
 
 
-def _bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
+def bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
     """What is wrong with a bid whatever the hour, or nothing."""
     if bid.terms_hash != promise.terms_hash:
         return ConflictError(ProblemType.OTHER_TERMS, "the bid is for other terms than this round's")
@@ -237,7 +240,7 @@ def _bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
     return None
 
 
-def _keep_if_open(connection: Connection, fresh: dict[str, object]) -> bool:
+def keep_if_open(connection: Connection, fresh: dict[str, object]) -> bool:
     """Insert a bid in the one statement that also looks whether the round takes bids; whether it was inserted.
 
     The round's row is held, so that clearing waits for this bid, or this bid sees the cleared round.

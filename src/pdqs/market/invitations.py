@@ -39,11 +39,11 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
             raise ConflictError(
                 ProblemType.ACCOUNT_DISABLED, "one of these accounts is disabled: no code is made for it"
             )
-        items = []
-        for user in wanted:
-            code, expires = access.new_code(market, connection, user.user_id, by=actor.user_id)
-            known = access.user_from(kept[user.user_id])
-            items.append(Invitation(user=known, code=code, expires_at_ms=expires))
+        codes, expires = access.new_codes(market, connection, kept_ids, by=actor.user_id)
+        items = [
+            Invitation(user=access.user_from(kept[user_id]), code=code, expires_at_ms=expires)
+            for user_id, code in zip(kept_ids, codes, strict=True)
+        ]
         if not before:
             note_deed(connection, actor, "invited", f"{len(items)} people", at_ms=now)
         if new.groups:

@@ -49,8 +49,15 @@ def _every_round() -> Select[Any]:
     own = bids.alias("own")  # is_for looks at bids too, and would take these for its own
     hers = (own.c.round_id == rounds.c.round_id) & (own.c.owner_id == _OWNER)
     gone = (withdrawals.c.round_id == rounds.c.round_id) & (withdrawals.c.owner_id == _OWNER)
+    names = ("round_id", "state", "plan", "terms", "terms_hash", "bids_root", "bids_close_at_ms", "reports_close_at_ms")
     return (
-        select(rounds, users.c.reports_made, own.c.bid_micros, own.c.placed_at_ms, withdrawals.c.withdrawn_at_ms)
+        select(
+            *(rounds.c[name] for name in names),
+            users.c.reports_made,
+            own.c.bid_micros,
+            own.c.placed_at_ms,
+            withdrawals.c.withdrawn_at_ms,
+        )
         .select_from(rounds.join(users, users.c.user_id == _OWNER).outerjoin(own, hers).outerjoin(withdrawals, gone))
         .where(rounds.c.round_id == _ROUND, rounds.c.terms_hash.is_not(None), is_for(_OWNER))
     )

@@ -116,9 +116,9 @@ def end_session(market: Market, cookie: str) -> None:
         connection.execute(delete(sessions).where(sessions.c.cookie_hash == hashed(cookie)))
 
 
-def end_sessions(connection: Connection, user_id: str) -> None:
-    """Sign a user out everywhere."""
-    connection.execute(delete(sessions).where(sessions.c.user_id == user_id))
+def end_sessions(connection: Connection, *user_ids: str) -> None:
+    """Sign users out everywhere."""
+    connection.execute(delete(sessions).where(sessions.c.user_id.in_(user_ids)))
 
 
 def end_one(connection: Connection, user_id: str, part: str) -> bool:

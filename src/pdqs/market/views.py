@@ -12,7 +12,7 @@ from pdqs.market.ledger import account_of
 from pdqs.market.round_terms import question_of, terms_of
 from pdqs.market.store.schema import accounts, bids, offers, reports, rounds, stages
 from pdqs.market.store.sql import Found
-from pdqs.protocol.device_messages import BidsRoot, Lots, Offer, RoundNotice, StageNotice
+from pdqs.protocol.device_messages import BidsRoot, Lots, Offer, Question, RoundNotice, StageNotice
 from pdqs.protocol.market_messages import Round, RoundPlan, RoundState, User
 from pdqs.protocol.problems import NotFoundError, ProblemType
 from pdqs.protocol.round_questions import AskedMessage, StageStanding
@@ -28,6 +28,12 @@ def plan_of(row: Found) -> RoundPlan:
 def _parsed_plan(text: str) -> RoundPlan:
     """A plan is frozen, and the same one is asked for with every bid."""
     return RoundPlan.model_validate_json(text)
+
+
+@lru_cache(maxsize=256)
+def _question(text: str) -> Question:
+    """What owners are asked under a plan, which is as frozen as the plan is."""
+    return question_of(_parsed_plan(text))
 
 
 def round_messages(connection: Connection, rows: Sequence[Found]) -> list[Round]:
@@ -125,7 +131,7 @@ def notice_message(row: Found, opened: Sequence[Found]) -> RoundNotice:
     return RoundNotice(
         round_id=row.round_id,
         state=row.state,
-        question=question_of(plan),
+        question=_question(row.plan),
         bid_low_micros=plan.bid_low_micros,
         bid_high_micros=plan.bid_high_micros,
         epsilon_max=plan.epsilon_max,
@@ -172,7 +178,7 @@ def offer_message(row: Found, lots: Lots | None, now_ms: int) -> Offer:
     return Offer(
         round_id=row.round_id,
         terms_hash=row.terms_hash,
-        question=question_of(plan_of(row)),
+        question=_question(row.plan),
         q_numerator=row.q_numerator,
         payment_micros=row.payment_micros,
         reports_close_at_ms=row.closes_at_ms or row.reports_close_at_ms - later,
@@ -261,7 +267,7 @@ def _round_message(row: Found, counts: _Counts, opened: Sequence[Found]) -> Roun
     told = row.state in ("reporting", "settled")  # the draws are known: their secrets are none any more
     return Round(
         plan=plan,
-        question=question_of(plan),
+        question=_question(row.plan),
         forecast_half_width=row.forecast_half_width,
         asked=_asked(row.plan),
         stages=[

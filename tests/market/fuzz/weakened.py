@@ -41,8 +41,8 @@ def _any_role(put: Put) -> None:
 
 def _lost_bids(put: Put) -> None:
     """Every third bid is acknowledged and not kept."""
-    keep, turn = bidding._keep_if_open, count(1)
-    put(bidding, "_keep_if_open", lambda connection, fresh: next(turn) % 3 == 0 or keep(connection, fresh))
+    keep, turn = bidding.keep_if_open, count(1)
+    put(bidding, "keep_if_open", lambda connection, fresh: next(turn) % 3 == 0 or keep(connection, fresh))
 
 
 def _late_bids(put: Put) -> None:
@@ -54,12 +54,12 @@ def _late_bids(put: Put) -> None:
         rows = insert.values({column: fresh[name] for column, name in names.items()}).on_conflict_do_nothing()
         return connection.execute(rows.returning(bids.c.round_id)).first() is not None
 
-    put(bidding, "_keep_if_open", keep)
+    put(bidding, "keep_if_open", keep)
 
 
 def _any_bid(put: Put) -> None:
     """A bid may be of any amount, and for other terms."""
-    put(bidding, "_bid_refusal", lambda _promise, _bid: None)
+    put(bidding, "bid_refusal", lambda _promise, _bid: None)
 
 
 def _any_report(put: Put) -> None:

@@ -30,6 +30,7 @@ from pdqs.market.http.observe import Metrics, Observer, log, where
 from pdqs.market.http.origins import DeviceOrigins
 from pdqs.market.http.readiness import Readiness, WhenReady
 from pdqs.market.http.refusals import is_a_person, no_such_page, problem_response, unavailable
+from pdqs.market.http.together import Gathered
 from pdqs.market.settings import Settings
 from pdqs.market.store.database import open_store, threads_for
 from pdqs.market.store.schema import rounds
@@ -37,7 +38,7 @@ from pdqs.protocol.market_messages import Health
 from pdqs.protocol.problems import MarketError, ProblemType
 
 DEFAULTS = Settings()
-_API = (routes, owner_routes, operator_routes, draft_routes, letter_routes, group_routes)
+_API = (owner_routes, routes, operator_routes, draft_routes, letter_routes, group_routes)
 """Every module of ``/v1``, those that are asked most first: a route is looked for from the start."""
 
 
@@ -51,6 +52,9 @@ def create_app(
     store = open_store(settings.database_url, connections=settings.connections_each)
     readiness = Readiness(store)
     readiness.prepare()
+    if readiness.refusal is not None:
+        store.close()
+        raise readiness.refusal
     market = Market(store=store, clock=clock, settings=settings)
     metrics = Metrics(worker)
 
@@ -70,6 +74,7 @@ def create_app(
         redirect_slashes=False,  # the framework's own would lead out of the prefix: `refusals` sees to a slash too many
     )  # fmt: skip
     app.state.market = market
+    app.state.gathered = Gathered(market)
     app.state.metrics = metrics
     app.state.readiness = readiness
     _add_faults(app)

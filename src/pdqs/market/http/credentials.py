@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Annotated, final
 
 from fastapi import Request, Security
+from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.models import HTTPBearer as HTTPBearerModel
 from fastapi.security.base import SecurityBase
+from sqlalchemy.exc import DBAPIError
 
 from pdqs.market import access, passkeys
 from pdqs.market.access import Session
 from pdqs.market.context import Market
 from pdqs.market.http.cookies import read_cookie
 from pdqs.market.http.limits import bearer_token
+from pdqs.market.http.together import Gathered
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ProblemType, UnauthorizedError
 
@@ -29,6 +32,7 @@ class Caller:
     """A credential that has the right shape. :meth:`user` looks it up, in the thread that does the work."""
 
     market: Market
+    gathered: Gathered
     token: str
     cookie: str
     csrf_token: str
@@ -39,6 +43,18 @@ class Caller:
         if self.token:
             return access.user_of_token(self.market, self.token)
         return self._session().user
+
+    async def user_among_others(self) -> User:
+        """The same without a thread of its own: a token that has to be looked up is, together with those of others."""
+        if not self.token:
+            return await run_in_threadpool(self.user)
+        known = access.known_user(self.market, self.token)
+        if known is not None:
+            return known
+        try:
+            return access.found_user(await self.gathered.users.ask(access.hashed(self.token)))
+        except DBAPIError:  # of whoever's look-up: hers may do
+            return await run_in_threadpool(self.user)
 
     def fresh_user(self) -> User:
         """The same, for what outlives a session: that must have begun just now, where there is a passkey to show."""
@@ -74,6 +90,7 @@ class Credential(SecurityBase):
             )
         return Caller(
             market=request.app.state.market,
+            gathered=request.app.state.gathered,
             token=token,
             cookie=cookie,
             csrf_token=request.headers.get(CSRF_HEADER, ""),

@@ -15,6 +15,7 @@ from pdqs.market.http.observe import log, where
 from pdqs.market.http.refusals import unavailable
 from pdqs.market.store import migrate
 from pdqs.market.store.database import Store
+from pdqs.model.errors import FileError
 
 AWAY = "the market's database cannot be reached just now, and nothing was changed: ask again in a moment"
 _BETWEEN_SECONDS = 1.0
@@ -27,6 +28,8 @@ class Readiness:
     def __init__(self, store: Store) -> None:
         self._store, self._trying = store, threading.Lock()
         self._ready, self._tried = False, float("-inf")
+        self.refusal: FileError | None = None
+        """Why the database is none for this market, should that be so: it is another program's, say."""
 
     @property
     def is_ready(self) -> bool:
@@ -50,6 +53,10 @@ class Readiness:
             migrate.upgrade(self._store)
         except DBAPIError as fault:
             log("database-away", kind=type(fault.orig).__name__, where=where(fault))
+            return False
+        except FileError as fault:
+            log("database-refused", reason=str(fault))
+            self.refusal = fault
             return False
         return True
 

@@ -14,7 +14,7 @@ from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.market.passkeys import is_passkey
-from pdqs.protocol.device_messages import Bid, BidReceipt, Identifier, Millis, Report, ReportReceipt
+from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
 from pdqs.protocol.market_messages import (
     AnswerMessage,
@@ -64,29 +64,6 @@ SignInId = Annotated[Identifier, Path(description="The id of a session, a token 
 Key = Annotated[IdempotencyKey, Header(alias="Idempotency-Key", description="The same key makes the same thing, once")]
 After = Annotated[Cursor | None, Query(description="The 'next' of the page before")]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most")]
-
-
-# The two requests that come by the thousand stand first, where they are found first, and cross into a worker thread
-# once; a plain `def` would cross again to check its answer.
-
-
-@router.put("/rounds/{round_id}/bid", tags=["owners"])
-async def put_bid(
-    round_id: RoundId,
-    bid: Bid,
-    caller: Calling,
-    after: Annotated[
-        Millis | None, Query(description="Of your last withdrawal; 0: none. After a later one: 409")
-    ] = None,
-) -> BidReceipt:
-    """Bid, or change the bid that ``replaces`` names. One to a round; the same again is the same bid (owner)."""
-    return await run_in_threadpool(lambda: round_steps.place_bid(caller.market, caller.user(), round_id, bid, after))
-
-
-@router.put("/rounds/{round_id}/report", tags=["owners"])
-async def put_report(round_id: RoundId, report: Report, caller: Calling) -> ReportReceipt:
-    """Report. The same bytes again get the same receipt (owner)."""
-    return await run_in_threadpool(lambda: round_steps.submit_report(caller.market, caller.user(), round_id, report))
 
 
 @router.post("/tokens", tags=["people"])

@@ -35,8 +35,11 @@ class Store:
         self.engine = engine
         self.dialect = engine.dialect.name
         self._writing = threading.Lock()
-        self._write_engine = engine.execution_options(pdqs_begins="BEGIN IMMEDIATE")
-        self._look_engine = engine.execution_options(pdqs_begins="", **_unwrapped(engine.dialect.name))
+        # A transaction that will write says so at once: a reader that turned into a writer could find itself outdated.
+        self._write_engine = engine.execution_options(
+            pdqs_begins="BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN"
+        )
+        self._look_engine = engine.execution_options(pdqs_begins="")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -86,11 +89,6 @@ class Store:
         self.engine.dispose()
 
 
-def _unwrapped(dialect: str) -> dict[str, object]:
-    """What makes a driver send a statement without a transaction around it; SQLite's begins none as it is."""
-    return {} if dialect == "sqlite" else {"isolation_level": "AUTOCOMMIT"}
-
-
 def open_store(url: str, *, connections: int = 36) -> Store:
     """Open the database at an SQLAlchemy URL; bring it up to date with :func:`pdqs.market.store.migrate.upgrade`.
 
@@ -117,6 +115,7 @@ def open_store(url: str, *, connections: int = 36) -> Store:
     engine = _engine(parsed, connections)
     if engine.dialect.name == "sqlite":
         _make_careful(engine)
+    _begin_as_asked(engine)
     return Store(engine)
 
 
@@ -131,7 +130,8 @@ def _engine(parsed: URL, connections: int) -> Engine:
         return create_engine(parsed, pool_size=48, max_overflow=16, **kept)
     patience = {} if "connect_timeout" in parsed.query else {"connect_timeout": _CONNECT_SECONDS}
     pool = {"pool_size": threads_for("postgresql", connections), "max_overflow": min(_SPARE, connections - 1)}
-    return create_engine(parsed, connect_args=patience, **pool, **kept)
+    # The driver begins no transaction of its own: to switch that off and on again would cost more than a look itself.
+    return create_engine(parsed, connect_args=patience, isolation_level="AUTOCOMMIT", **pool, **kept)
 
 
 def _make_private(file: Path) -> None:
@@ -163,7 +163,7 @@ def _is_of_another(file: Path) -> bool:
 
 
 def _make_careful(engine: Engine) -> None:
-    """SQLite as we want it: transactions begun by us, durable commits, foreign keys kept."""
+    """SQLite as we want it: durable commits, foreign keys kept."""
 
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, _record: object) -> None:
@@ -177,9 +177,12 @@ def _make_careful(engine: Engine) -> None:
         ):
             connection.execute(f"PRAGMA {pragma}")
 
+
+def _begin_as_asked(engine: Engine) -> None:
+    """Transactions are begun by us, or not at all."""
+
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
-        # A transaction that will write says so at once: a reader that turned into a writer could find itself outdated.
         how = connection.get_execution_options().get("pdqs_begins", "BEGIN")
         if how:
             connection.exec_driver_sql(how)

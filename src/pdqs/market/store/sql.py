@@ -96,8 +96,16 @@ def _unless_taken(connection: Connection, table: Table) -> sqlite.Insert | postg
 
 def put(connection: Connection, table: Table, row: Row, *, key: str) -> None:
     """Insert a row, or replace the one with the same key."""
-    rest = {name: value for name, value in row.items() if name != key}
-    if connection.dialect.name == "sqlite":
-        connection.execute(sqlite.insert(table).values(row).on_conflict_do_update(index_elements=[key], set_=rest))
-    else:
-        connection.execute(postgresql.insert(table).values(row).on_conflict_do_update(index_elements=[key], set_=rest))
+    connection.execute(_in_place(connection, table, row, key), row)
+
+
+def put_all(connection: Connection, table: Table, rows: Sequence[Row], *, key: str) -> None:
+    """The same for several rows, no two of them with one key."""
+    connection.execute(_in_place(connection, table, rows[0], key), rows)
+
+
+def _in_place(connection: Connection, table: Table, row: Row, key: str) -> Executable:
+    """An insert that puts a row in the place of the one with the same key."""
+    insert = sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+    rest = {name: insert.excluded[name] for name in row if name != key}
+    return insert.on_conflict_do_update(index_elements=[key], set_=rest)
