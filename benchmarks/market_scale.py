@@ -12,6 +12,9 @@ p99 before, on the same server in the same run; and the longest wait. The aims: 
 million on PostgreSQL under 40 s and settling under 90 s; of 100,000 on SQLite clearing under 5 s, no bid over 1 s.
 
 **workers**: bids a second of ``pdqs serve --workers 2`` beside ``--workers 1``, on one database, by turns. Aim: 1.6.
+On two cores the database and whoever sends take from the second worker what they need, so two things are measured
+beside it: how much more two processes do than one when they share nothing at all (what the machine itself has to
+give), and the same comparison with each worker held to half a core, so that there are processors enough for all.
 
 **simulate**: ``pdqs market simulate`` on a server of two workers: seconds, and the most memory of its processes.
 """
@@ -21,9 +24,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import multiprocessing
 import os
 import re
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -31,6 +36,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +56,26 @@ PDQS = [sys.executable, "-c", "from pdqs.cli import main; main()"]
 UNLIMITED = {f"PDQS_{name}": "1e9" for name in ("CALLER_RATE", "CALLER_BURST", "ADDRESS_RATE", "ADDRESS_BURST")}
 BIDDERS = 400
 EVERY_SECONDS = 0.02
+HALF_SECONDS = 0.005
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server: where it listens, a fresh link for its operator, and the process that started its workers."""
+
+    port: int
+    link: str
+    process: int
+
+    def workers(self) -> list[int]:
+        """The processes of its workers."""
+        found = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
+        return [int(one) for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
 
 
 @contextmanager
-def serving(url: str, workers: int = 1) -> Iterator[tuple[int, str]]:
-    """``pdqs serve`` on a database; gives its port and a fresh operator's link."""
+def serving(url: str, workers: int = 1) -> Iterator[Serving]:
+    """``pdqs serve`` on a database."""
     environment = {**os.environ, **UNLIMITED, "PDQS_DATABASE_URL": url}
     command = [*PDQS, "serve", "--port", "0", "--workers", str(workers), "--link"]
     process = subprocess.Popen(
@@ -65,7 +86,7 @@ def serving(url: str, workers: int = 1) -> Iterator[tuple[int, str]]:
         port = int(re.findall(r":(\d+)", process.stdout.readline())[0])
         link = process.stdout.readline().split(": ", 1)[1].strip()
         _until_it_answers(port)
-        yield port, link
+        yield Serving(port, link, process.pid)
     finally:
         process.terminate()
         process.wait()
@@ -152,7 +173,7 @@ def crowd(url: str, count: int, idle_seconds: float) -> dict[str, Any]:
     bidders = town.owners[:BIDDERS]
     tokens = [access.issue_token(town.market, owner) for owner in bidders]
     requests = [request_for(found, token, 7) for found in small for token in tokens]
-    with serving(url) as (port, _), Steady(port, requests) as steady:
+    with serving(url) as server, Steady(server.port, requests) as steady:
         time.sleep(2 + idle_seconds)
         idle = time.time() - idle_seconds, time.time()
         large = _with_bids(town, count)
@@ -221,39 +242,92 @@ def _report_all(town: Town, found: Round) -> None:
 
 
 def several_workers(url: str, owners: int, turns: int) -> dict[str, Any]:
-    """Bids a second with one worker and with two, by turns."""
+    """Bids a second with one worker and with two, by turns; and again with half a core for each worker."""
     town = found_town(url, money_micros=10**12)
     town.clock.now_ms = system_clock()
     town.add_owners(owners)
     tokens = [access.issue_token(town.market, owner) for owner in town.owners]
-    pairs = []
-    with serving(url, 1) as (one, _), serving(url, 2) as (two, _):
-        for turn in range(turns + 1):
-            rates = []
-            for port in (one, two):
-                found = town.open_round(f"turn-{turn}-{port}", bid_seconds=86_400)
-                requests = [request_for(found, token, 7 * i) for i, token in enumerate(tokens)]
-                began = time.perf_counter()
-                sent(port, requests)
-                rates.append(owners / (time.perf_counter() - began))
-            pairs.append(rates)
+
+    def rate(server: Serving, name: str) -> float:
+        found = town.open_round(f"{name}-{server.port}", bid_seconds=86_400)
+        requests = [request_for(found, token, 7 * i) for i, token in enumerate(tokens)]
+        began = time.perf_counter()
+        sent(server.port, requests)
+        return owners / (time.perf_counter() - began)
+
+    with serving(url, 1) as one, serving(url, 2) as two:
+        whole = [[rate(server, f"turn-{turn}") for server in (one, two)] for turn in range(turns + 1)]
+        with held_to_half_a_core(one.workers()), held_to_half_a_core(two.workers()):
+            half = [[rate(server, f"half-turn-{turn}") for server in (one, two)] for turn in range(turns + 1)]
     town.market.store.close()
-    kept = pairs[1:]  # the first warms both up
-    ratios = [two / one for one, two in kept]
+    machine = [two_beside_one() for _ in range(turns)]
     return {
         "owners": owners,
-        "one_worker_per_second": round(statistics.median(pair[0] for pair in kept), 1),
-        "two_workers_per_second": round(statistics.median(pair[1] for pair in kept), 1),
+        **_compared(whole[1:]),  # the first warms both up
+        "half_a_core_each": _compared(half[1:]),
+        "machine": {"ratio": round(statistics.median(machine), 2), "ratios": [round(ratio, 2) for ratio in machine]},
+    }
+
+
+def _compared(pairs: list[list[float]]) -> dict[str, Any]:
+    ratios = [two / one for one, two in pairs]
+    return {
+        "one_worker_per_second": round(statistics.median(pair[0] for pair in pairs), 1),
+        "two_workers_per_second": round(statistics.median(pair[1] for pair in pairs), 1),
         "ratio": round(statistics.median(ratios), 2),
         "ratios": [round(ratio, 2) for ratio in ratios],
     }
 
 
+@contextmanager
+def held_to_half_a_core(processes: list[int]) -> Iterator[None]:
+    """Let each process run half of the time, two of them by turns."""
+    over = threading.Event()
+
+    def hold() -> None:
+        running, resting = processes[0::2], processes[1::2]
+        while not over.wait(HALF_SECONDS):
+            running, resting = resting, running
+            for process in resting:
+                os.kill(process, signal.SIGSTOP)
+            for process in running:
+                os.kill(process, signal.SIGCONT)
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def two_beside_one() -> float:
+    """How many times as much two processes do as one, where they share nothing but the machine."""
+    seconds = []
+    for count in (1, 2):
+        with multiprocessing.get_context("spawn").Pool(count) as pool:
+            pool.map(_toil, [1000] * count, chunksize=1)
+            began = time.perf_counter()
+            pool.map(_toil, [2_000_000] * count, chunksize=1)
+            seconds.append(time.perf_counter() - began)
+    return 2 * seconds[0] / seconds[1]
+
+
+def _toil(steps: int) -> int:
+    kept: dict[int, str] = {}
+    for step in range(steps):
+        kept[step % 1000] = f"{step}"
+    return len(kept)
+
+
 def simulated(url: str, owners: int, bid_seconds: int) -> dict[str, Any]:
     """A simulated round of so many owners on two workers."""
-    with serving(url, 2) as (_, link):
+    with serving(url, 2) as server:
         began = time.perf_counter()
-        command = [*PDQS, "market", "simulate", "--owners", str(owners), "--link", link, "--json"]
+        command = [*PDQS, "market", "simulate", "--owners", str(owners), "--link", server.link, "--json"]
         command += ["--bid-seconds", str(bid_seconds)] if bid_seconds else []
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd="/")
         seconds = time.perf_counter() - began
