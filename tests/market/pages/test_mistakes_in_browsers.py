@@ -1,4 +1,5 @@
-"""Mistakes that need a browser: two tabs, offline in the middle, a double click, no script, a session that ended."""
+"""Mistakes that need a browser: two tabs, offline in the middle, a double click, no script, half a script, a
+session that ended."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pdqs.market import access, offer_access, people, round_steps
+from pdqs.owner.bundle import PageServer, manifest_hash
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 
+from .axe import violations
 from .site import Site, Visitor
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 PLAN = RoundPlan(
     query=QueryMessage(kind="count", text="Do you cycle?"),
@@ -101,3 +104,72 @@ def test_without_scripts_an_owner_is_told_why_nothing_can_be_sent_and_what_else_
     assert "Allow scripts for this site, or use pdqs owner on your computer" in text
     assert visitor.page.locator("#bid-form button:enabled").count() == 0
     visitor.context.close()
+
+
+def lost_on_the_way(visitor: Visitor) -> list[str]:
+    """Let one module of the device be lost each time that the page is loaded; the list says which were, empty it."""
+    lost: list[str] = []
+
+    def lose(route: Route) -> None:
+        lost.append(route.request.url)
+        route.abort("connectionreset")
+
+    visitor.page.route("**/device/account.mjs*", lose)
+    return lost
+
+
+def test_a_page_whose_script_is_lost_on_the_way_says_so_and_is_whole_when_loaded_again(
+    site: Site, browser: Browser, round_id: str
+) -> None:
+    """As when a phone goes from one network to another: until then a button that cannot be pressed, and no word."""
+    fay, code = site.invite("owner", "Fay")
+    visitor = Visitor(browser, site, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    visitor.enter(code)
+    lost = lost_on_the_way(visitor)
+    visitor.go(f"/owner/rounds/{round_id}")
+    late = visitor.page.locator("#late")
+    assert not late.is_visible(), "at first it may just be on its way"
+    late.get_by_text("nothing was sent and nothing is lost").wait_for()
+    assert lost
+    assert visitor.page.locator("#bid-form button:enabled").count() == 0
+    assert visitor.fits()
+    visitor.shoot("owner-script-lost-phone")
+    assert violations(visitor.page) == []
+    visitor.page.unroute("**/device/account.mjs*")
+    late.get_by_role("link", name="Load it again").click()
+    ready(visitor.page)
+    assert late.count() == 0
+    visitor.page.get_by_label(PRICE).fill("0.25")
+    visitor.press("Bid 0.25")
+    visitor.page.get_by_text("Your bid stands").wait_for()
+    assert offer_access.bid(site.market, fay, round_id).bid_micros == 250_000
+    visitor.context.close()
+
+
+def test_an_account_that_could_not_be_read_is_not_shown_as_an_empty_one(site: Site, browser: Browser) -> None:
+    _, code = site.invite("owner", "Gil")
+    visitor = Visitor(browser, site)
+    visitor.enter(code)
+    lost_on_the_way(visitor)
+    visitor.go("/owner/privacy")
+    visitor.page.locator("#late").get_by_text("nothing is lost").wait_for()
+    assert "Nothing yet" not in visitor.page.locator("main").inner_text()
+    visitor.page.unroute("**/device/account.mjs*")
+    visitor.page.get_by_role("link", name="Load it again").click()
+    visitor.page.get_by_text("Nothing yet").wait_for()
+    assert visitor.page.locator("#late").count() == 0
+    visitor.context.close()
+
+
+def test_a_device_from_her_own_machine_says_so_too_where_its_script_is_lost(
+    browser: Browser, device_page: PageServer
+) -> None:
+    page = browser.new_page()
+    page.route("**/account.mjs*", lambda route: route.abort("connectionreset"))
+    page.goto(device_page.address)
+    page.locator("#late").get_by_text("nothing is lost").wait_for()
+    page.unroute("**/account.mjs*")
+    page.get_by_role("link", name="Load it again").click()
+    page.get_by_text(manifest_hash()).wait_for()
+    assert page.locator("#late").count() == 0
+    page.close()

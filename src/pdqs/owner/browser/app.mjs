@@ -197,4 +197,5 @@ const account = () => new Device(store, "").account();
 at("export-data").addEventListener("click", () => doing(async () => saveData(await account(), Object.keys(known()))));
 at("export-page").addEventListener("click", () => doing(async () => savePage(await account())));
 presentMarkets();
+at("late").remove(); // seen only where this script does not get so far
 await doing(presentManifest);

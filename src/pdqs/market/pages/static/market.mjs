@@ -30,3 +30,8 @@ export function trouble(fault) {
 export function calm() {
   document.getElementById("trouble").hidden = true;
 }
+
+/** The page is ready, or has said what stands against it: the word that a part of it is missing goes. */
+export function arrived() {
+  document.getElementById("late")?.remove();
+}

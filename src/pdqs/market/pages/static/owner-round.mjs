@@ -3,7 +3,7 @@
 import { facts } from "../device/account.mjs";
 import { chanceInWords } from "../device/lots.mjs";
 import { oddsInWords } from "../device/price.mjs";
-import { calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
+import { arrived, calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
 import { follow } from "./events.mjs";
 import { priceForm, priceGiven } from "./price-form.mjs";
 import { checkedTurn } from "./owner-stage.mjs";
@@ -248,4 +248,6 @@ try {
   if (["waiting", "turn", "reported"].includes(stage)) follow(page.dataset.events, watch);
 } catch (refusal) {
   trouble(refusal);
+} finally {
+  arrived();
 }

@@ -2,7 +2,7 @@
 
 import { facts, OVERALL } from "../device/account.mjs";
 import { saveData, savePage } from "../device/export.mjs";
-import { calm, epsilonText, money, number, numberText, trouble, visiting } from "./market.mjs";
+import { arrived, calm, epsilonText, money, number, numberText, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);
 
@@ -53,7 +53,8 @@ async function present(device) {
   const names = [...(await device.account()).attributes(), OVERALL];
   const cards = await Promise.all(names.map((attribute) => spendingCard(device, attribute)));
   document.getElementById("spending").replaceChildren(...cards);
-  if (history.length) document.getElementById("history").replaceChildren(...history.reverse().map(historyCard));
+  const nothing = Object.assign(document.createElement("p"), { className: "card empty", textContent: "Nothing yet." });
+  document.getElementById("history").replaceChildren(...(history.length ? history.reverse().map(historyCard) : [nothing]));
 }
 
 try {
@@ -67,4 +68,6 @@ try {
   await present(device);
 } catch (fault) {
   trouble(fault);
+} finally {
+  arrived();
 }
