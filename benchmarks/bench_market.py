@@ -146,7 +146,7 @@ def add_burst(load: Load, server: Server, requests: list[bytes]) -> None:
     load.cpu_seconds += server.cpu_seconds() - computed
 
 
-def sent(port: int, requests: list[bytes]) -> list[float]:
+def sent(port: int, requests: list[bytes], connections: int = CONNECTIONS) -> list[float]:
     """Send every request once over so many connections; each must be answered 200. Gives the seconds each took.
 
     With bare sockets: whoever sends shares the processors with whom it measures, and should take little of them.
@@ -164,7 +164,7 @@ def sent(port: int, requests: list[bytes]) -> list[float]:
             began[line], came[line] = time.perf_counter(), b""
             line.sendall(request)
 
-        for _ in range(min(CONNECTIONS, len(requests))):
+        for _ in range(min(connections, len(requests))):
             line = socket.create_connection(("127.0.0.1", port))
             selector.register(line, selectors.EVENT_READ)
             go_on(line)

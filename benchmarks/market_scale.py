@@ -32,6 +32,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -42,21 +43,27 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+import psycopg
 from bench_market import databases, request_for, sent
 from sqlalchemy import func, select, update
 
 from market.town import Town, found_town
-from pdqs.market import access
+from pdqs.market import access, round_steps
 from pdqs.market.context import system_clock
 from pdqs.market.store.schema import bids, offers, reports, rounds
 from pdqs.market.store.sql import insert_many
-from pdqs.protocol.market_messages import Round
+from pdqs.protocol.market_messages import Round, Transfer
 
 PDQS = [sys.executable, "-c", "from pdqs.cli import main; main()"]
 UNLIMITED = {f"PDQS_{name}": "1e9" for name in ("CALLER_RATE", "CALLER_BURST", "ADDRESS_RATE", "ADDRESS_BURST")}
 BIDDERS = 400
 EVERY_SECONDS = 0.02
 HALF_SECONDS = 0.005
+REST_SECONDS = 30.0
+ENOUGH = 128
+AT_A_TIME = (32, 64, ENOUGH)
+"""Connections that bids come over. Bids that come together share a transaction, so two workers need twice as many in
+hand as one to be as busy: with few, what is measured is who has too little to do."""
 
 
 @dataclass(frozen=True)
@@ -155,67 +162,128 @@ class Steady:
         await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
         return head
 
-    def figures(self, start: float, end: float) -> dict[str, float]:
-        """What bids took that were under way in that time. Ask when all have ended, or the slowest are missed."""
-        found = [ended - began for began, ended in self.times if began <= end and ended >= start]
-        if len(found) < 2:
-            return {"bids": len(found)}
-        p99 = statistics.quantiles(found, n=100)[98]
-        return {"bids": len(found), "p99_ms": round(1000 * p99, 1), "longest_ms": round(1000 * max(found), 1)}
+
+class Disk:
+    """The control: a page written and waited for (fdatasync) each 20 ms, beside everything else, by nobody's market."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / "page"
+        self.times: list[tuple[float, float]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Disk:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with self._file.open("wb", buffering=0) as page:
+            while not self._stop.wait(EVERY_SECONDS):
+                began = time.time()
+                page.seek(0)
+                page.write(os.urandom(8192))
+                os.fdatasync(page.fileno())
+                self.times.append((began, time.time()))
 
 
-def crowd(url: str, count: int, idle_seconds: float) -> dict[str, Any]:
-    """Clear and settle one round of so many bids beside others who bid."""
+def figures(times: list[tuple[float, float]], start: float, end: float) -> dict[str, float]:
+    """What those took that were under way in that time. Ask when all have ended, or the slowest are missed."""
+    found = [ended - began for began, ended in times if began <= end and ended >= start]
+    if len(found) < 2:
+        return {"count": len(found)}
+    p99 = statistics.quantiles(found, n=100)[98]
+    return {"count": len(found), "p99_ms": round(1000 * p99, 1), "longest_ms": round(1000 * max(found), 1)}
+
+
+def crowd(url: str, count: int, idle_seconds: float, turns: int) -> dict[str, Any]:
+    """Clear and settle rounds of so many bids, one after the other, beside others who bid."""
     town = found_town(url, money_micros=10**12)
     town.clock.now_ms = system_clock()
     town.add_owners(count)
     small = [town.open_round(f"a-small-one-{i}", budget_micros=10**6, bid_seconds=86_400) for i in range(20)]
-    bidders = town.owners[:BIDDERS]
-    tokens = [access.issue_token(town.market, owner) for owner in bidders]
+    tokens = [access.issue_token(town.market, owner) for owner in town.owners[:BIDDERS]]
     requests = [request_for(found, token, 7) for found in small for token in tokens]
-    with serving(url) as server, Steady(server.port, requests) as steady:
-        time.sleep(2 + idle_seconds)
-        idle = time.time() - idle_seconds, time.time()
-        large = _with_bids(town, count)
-        time.sleep(max(0.0, (large.bids_close_at_ms or 0) / 1000 - time.time()))
-        cleared = _timed(town, large, "open")
-        _report_all(town, large)
+    _as_if_it_had_come_by_and_by(url)
+    with (
+        tempfile.TemporaryDirectory(prefix="pdqs-disk-") as beside,
+        Disk(Path(beside)) as disk,
+        serving(url) as server,
+        Steady(server.port, requests) as steady,
+    ):
         time.sleep(2)
-        with town.market.store.write() as connection:
-            mine = rounds.c.round_id == large.round_id
-            connection.execute(update(rounds).where(mine).values(reports_close_at_ms=system_clock()))
-        settled = _timed(town, large, "reporting")
+        spans = [_one_crowd(town, count, idle_seconds, f"the-large-one-{turn}") for turn in range(turns)]
     assert town.balanced()
     town.market.store.close()
-    others = {
-        name: steady.figures(*then) for name, then in (("idle", idle), ("clearing", cleared), ("settling", settled))
-    }
+    found = [_crowd_figures(steady, disk, each) for each in spans]
+    middle = {name: statistics.median(one[name] for one in found) for name in OF_A_TURN}
+    return {"bids": count, **{name: round(value, 2) for name, value in middle.items()}, "turns": found}
+
+
+OF_A_TURN = ("clear_seconds", "settle_seconds", "p99_ratio", "longest_ms")
+Span = tuple[float, float]
+
+
+def _one_crowd(town: Town, count: int, idle_seconds: float, name: str) -> dict[str, Span]:
+    """When nothing but the others' bids went on, when a large round was cleared and when it was settled."""
+    pocket = Transfer(user_id=town.consumer.user_id, amount_micros=10**12)
+    round_steps.deposit(town.market, town.operator, pocket, f"pocket-{name}")
+    began = time.time()
+    time.sleep(idle_seconds)
+    idle = began, time.time()
+    large = _with_bids(town, count, name)
+    time.sleep(max(0.0, (large.bids_close_at_ms or 0) / 1000 - time.time()))
+    cleared = _timed(town, large, "open")
+    _report_all(town, large)
+    time.sleep(2)
+    with town.market.store.write() as connection:
+        mine = rounds.c.round_id == large.round_id
+        connection.execute(update(rounds).where(mine).values(reports_close_at_ms=system_clock()))
+    return {"idle": idle, "clearing": cleared, "settling": _timed(town, large, "reporting")}
+
+
+def _crowd_figures(steady: Steady, disk: Disk, spans: dict[str, Span]) -> dict[str, Any]:
+    seconds = {name: round(end - start, 1) for name, (start, end) in spans.items()}
+    others = {name: figures(steady.times, *span) for name, span in spans.items()}
+    worst = max(others[name]["p99_ms"] for name in ("clearing", "settling"))
     return {
-        "bids": count,
-        "clear_seconds": round(cleared[1] - cleared[0], 1),
-        "settle_seconds": round(settled[1] - settled[0], 1),
-        "others_idle": others["idle"],
-        "others_while_clearing": others["clearing"],
-        "others_while_settling": others["settling"],
-        "p99_ratio": round(
-            max(others[then]["p99_ms"] for then in ("clearing", "settling")) / others["idle"]["p99_ms"], 2
-        ),
+        "clear_seconds": seconds["clearing"],
+        "settle_seconds": seconds["settling"],
+        "p99_ratio": round(worst / others["idle"]["p99_ms"], 2),
+        "longest_ms": max(others[name]["longest_ms"] for name in ("clearing", "settling")),
+        **{f"others_{name}": found for name, found in others.items()},
+        "disk": {name: figures(disk.times, *span) for name, span in spans.items()},
     }
 
 
-def _with_bids(town: Town, count: int) -> Round:
+def _with_bids(town: Town, count: int, name: str) -> Round:
     """A round with so many bids, inserted in bulk before they close: its terms say when that is."""
     town.clock.now_ms = system_clock()
-    window = 20 + count // 8_000
-    found = town.open_round("the-large-one", budget_micros=min(300_000 * count, 9 * 10**11), bid_seconds=window)
+    window = 20 + count // 14_000 + int(REST_SECONDS)
+    found = town.open_round(name, budget_micros=min(300_000 * count, 9 * 10**11), bid_seconds=window)
     rows = [
         {"round_id": found.round_id, "owner_id": owner.user_id, "bid_micros": 7919 * i % 10**6, "placed_at_ms": 1}
         for i, owner in enumerate(town.owners)
     ]
     with town.market.store.write() as connection:
         insert_many(connection, bids, rows)
+    _as_if_it_had_come_by_and_by(town.market.settings.database_url)
     assert system_clock() < (found.bids_close_at_ms or 0), "the bids were not in before they closed"
     return found
+
+
+def _as_if_it_had_come_by_and_by(url: str) -> None:
+    """What PostgreSQL does by and by with rows that come over days it has not done with a million that came at once: it
+    would be at it while others are timed, idle ones too, and would have to make the files of its log anew.
+    """
+    if url.startswith("postgresql"):
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+            connection.execute("CHECKPOINT")
+    time.sleep(REST_SECONDS)  # disks too go on with what was written at once
 
 
 def _timed(town: Town, found: Round, state: str) -> tuple[float, float]:
@@ -238,7 +306,9 @@ def _report_all(town: Town, found: Round) -> None:
     ]
     with town.market.store.write() as connection:
         insert_many(connection, reports, rows)
-        assert connection.scalar(select(func.count()).select_from(reports)) == len(rows)
+        counted = select(func.count()).select_from(reports).where(reports.c.round_id == found.round_id)
+        assert connection.scalar(counted) == len(rows)
+    _as_if_it_had_come_by_and_by(town.market.settings.database_url)
 
 
 def several_workers(url: str, owners: int, turns: int) -> dict[str, Any]:
@@ -248,23 +318,29 @@ def several_workers(url: str, owners: int, turns: int) -> dict[str, Any]:
     town.add_owners(owners)
     tokens = [access.issue_token(town.market, owner) for owner in town.owners]
 
-    def rate(server: Serving, name: str) -> float:
-        found = town.open_round(f"{name}-{server.port}", bid_seconds=86_400)
-        requests = [request_for(found, token, 7 * i) for i, token in enumerate(tokens)]
+    def rate(server: Serving, name: str, connections: int) -> float:
+        found = town.open_round(f"{name}-{connections}-{server.port}", bid_seconds=86_400)
+        requests = [request_for(found, token, 7 * i % 10**6) for i, token in enumerate(tokens)]
         began = time.perf_counter()
-        sent(server.port, requests)
+        sent(server.port, requests, connections)
         return owners / (time.perf_counter() - began)
 
+    def by_turns(name: str, connections: int) -> dict[str, Any]:
+        pairs = [[rate(server, f"{name}-{turn}", connections) for server in (one, two)] for turn in range(turns + 1)]
+        return _compared(pairs[1:])  # the first warms both up
+
     with serving(url, 1) as one, serving(url, 2) as two:
-        whole = [[rate(server, f"turn-{turn}") for server in (one, two)] for turn in range(turns + 1)]
+        whole = {connections: by_turns("turn", connections) for connections in AT_A_TIME}
         with held_to_half_a_core(one.workers()), held_to_half_a_core(two.workers()):
-            half = [[rate(server, f"half-turn-{turn}") for server in (one, two)] for turn in range(turns + 1)]
+            half = by_turns("half-turn", ENOUGH)
     town.market.store.close()
     machine = [two_beside_one() for _ in range(turns)]
     return {
         "owners": owners,
-        **_compared(whole[1:]),  # the first warms both up
-        "half_a_core_each": _compared(half[1:]),
+        "connections": ENOUGH,
+        **whole[ENOUGH],
+        "with_other_connections": {str(some): found for some, found in whole.items() if some != ENOUGH},
+        "half_a_core_each": half,
         "machine": {"ratio": round(statistics.median(machine), 2), "ratios": [round(ratio, 2) for ratio in machine]},
     }
 
@@ -351,7 +427,7 @@ def main() -> None:
     parser.add_argument("--bids", type=int, default=20_000)
     parser.add_argument("--owners", type=int, default=1_000)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--idle-seconds", type=float, default=10.0)
+    parser.add_argument("--idle-seconds", type=float, default=15.0)
     parser.add_argument("--bid-seconds", type=int, default=0)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
@@ -359,7 +435,7 @@ def main() -> None:
     with databases(options.database) as made:
         url = made("market")
         if options.what == "crowd":
-            found = crowd(url, options.bids, options.idle_seconds)
+            found = crowd(url, options.bids, options.idle_seconds, options.turns)
         elif options.what == "workers":
             found = several_workers(url, options.owners, options.turns)
         else:

@@ -45,3 +45,11 @@ def either_town(database_url: str) -> Iterator[Town]:
     made = found_town(database_url)
     yield made
     made.market.store.close()
+
+
+@pytest.fixture
+def far_town(postgres: str) -> Iterator[Town]:
+    """A town on PostgreSQL alone, whose database is a trip away."""
+    made = found_town(new_database(postgres, f"test_{next(_numbers)}"))
+    yield made
+    made.market.store.close()

@@ -13,7 +13,7 @@ from sqlalchemy import event, func, select, update
 from sqlalchemy.exc import OperationalError
 
 from market.fuzz.asking import Answer, Asked, ask
-from market.town import Town, found_town, new_database
+from market.town import Town
 from pdqs.market import Market, Settings, access, bidding, bids_together
 from pdqs.market.api_tokens import users_of_tokens
 from pdqs.market.bids_together import FirstBid, first_bid, keep_together
@@ -26,14 +26,6 @@ from pdqs.protocol.problems import ForbiddenError
 
 CROWD = 30
 UNLIMITED = {"caller_rate": 1e9, "caller_burst": 1e9, "address_rate": 1e9, "address_burst": 1e9}
-
-
-@pytest.fixture
-def far_town(postgres: str) -> Iterator[Town]:
-    """A town whose database is a trip away."""
-    made = found_town(new_database(postgres, "together"))
-    yield made
-    made.market.store.close()
 
 
 @contextmanager

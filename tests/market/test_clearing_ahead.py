@@ -10,8 +10,9 @@ from sqlalchemy import select
 
 from market.town import Town
 from pdqs.market import clearing_ahead, reads, round_steps
-from pdqs.market.clearing_ahead import NOTHING, OFFER_COLUMNS, Ahead
+from pdqs.market.clearing_ahead import NOTHING, Ahead
 from pdqs.market.lots import NamedBids, named_bids
+from pdqs.market.offer_rows import OFFER_COLUMNS
 from pdqs.market.store.schema import bids, offers, rounds
 from pdqs.protocol.market_messages import Round
 from pdqs.protocol.problems import NotFoundError

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import create_engine, inspect, select, text
+from sqlalchemy import Connection, create_engine, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from market.town import Town
@@ -22,11 +23,23 @@ from pdqs.market.store.schema import accounts, metadata, users
 from pdqs.model.errors import FileError
 
 
+def differences(connection: Connection) -> Any:
+    """Between the tables of a database and those that the code speaks of, but for one: on PostgreSQL the key from
+    offers to bids is no key of the database's (``test_offer_rows.py`` has what holds it there).
+    """
+
+    def compared(thing: Any, _name: str | None, kind: str, *_more: Any) -> bool:
+        to_bids = kind == "foreign_key_constraint" and thing.parent.name == "offers"
+        return not (to_bids and connection.dialect.name == "postgresql")
+
+    return compare_metadata(MigrationContext.configure(connection, opts={"include_object": compared}), metadata)
+
+
 def test_migrations_make_exactly_the_tables_that_the_code_speaks_of(database_url: str) -> None:
     store = open_store(database_url)
     migrate.upgrade(store)
     with store.read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        assert differences(connection) == []
     store.close()
 
 
@@ -71,7 +84,7 @@ def test_the_comparison_of_tables_would_see_a_missing_column(database_url: str) 
     with store.write() as connection:
         connection.execute(text("ALTER TABLE rounds DROP COLUMN reason"))
     with store.read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) != []
+        assert differences(connection) != []
     store.close()
 
 

@@ -30,7 +30,7 @@ from pdqs.verifying.figures import Cleared, cleared
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """The offers that a round's bids were made into, and their rows for the store: cells in the order of
-    ``OFFER_COLUMNS``, by owner, which is the order of the table's key and writes fastest."""
+    :data:`pdqs.market.offer_rows.OFFER_COLUMNS`, by owner, which is the order of the table's key and writes fastest."""
 
     bids: NamedBids
     cleared: Cleared
@@ -60,17 +60,6 @@ class Ahead:
 
 
 NOTHING = Ahead()
-
-OFFER_COLUMNS = (
-    "round_id",
-    "owner_id",
-    "q_numerator",
-    "payment_micros",
-    "chance_numerator",
-    "draw",
-    "posted_micros",
-    "stage",
-)
 
 
 def made_of(bids: NamedBids, row: Found) -> Made:

@@ -16,19 +16,20 @@ from sqlalchemy import Connection, and_, not_, select, update
 
 from pdqs.market import access, escrow, groups, round_letters
 from pdqs.market.bidding import place_bid, submit_report
-from pdqs.market.clearing_ahead import NOTHING, OFFER_COLUMNS, Ahead, offers_ahead, tree_ahead
+from pdqs.market.clearing_ahead import NOTHING, Ahead, offers_ahead, tree_ahead
 from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
 from pdqs.market.lots import NONCE_SECONDS, NamedBids, bids_found, new_secrets, promised_of, root_over
+from pdqs.market.offer_rows import keep_offers
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
 from pdqs.market.round_terms import frozen, receipt_key_of, terms_of
 from pdqs.market.settling_ahead import Settlement, may_settle, settlement_ahead
 from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
-from pdqs.market.store.schema import offers, rounds
-from pdqs.market.store.sql import Found, insert_cells
+from pdqs.market.store.schema import rounds
+from pdqs.market.store.sql import Found
 from pdqs.market.times import moment_text, too_early
 from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, visible_round
@@ -252,7 +253,7 @@ def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING)
         return
     made = ahead.made_of(ahead.named(row.round_id, found), row)
     offered = made.cleared.offers
-    insert_cells(connection, offers, OFFER_COLUMNS, made.rows)
+    keep_offers(connection, row.round_id, made.rows)
     closes = {"reports_close_at_ms": now + 1000 * plan.report_seconds}
     half_width = forecast_half_width(offered.information_for(terms.estimator), len(offered))
     _change(

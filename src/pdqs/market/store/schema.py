@@ -233,7 +233,7 @@ offers = Table(
     Column("draw", Whole, nullable=False, server_default="0"),
     Column("posted_micros", Whole),
     Column("stage", Whole, nullable=False, server_default="1"),
-    ForeignKeyConstraint(["round_id", "owner_id"], ["bids.round_id", "bids.owner_id"]),
+    ForeignKeyConstraint(["round_id", "owner_id"], ["bids.round_id", "bids.owner_id"]),  # SQLite's: see offer_rows.py
     **_CLUSTERED,
 )
 
