@@ -19,7 +19,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from market.question_rounds import start
 from market.town import Town, found_town
@@ -27,10 +27,11 @@ from pdqs.market import Settings, letter_choices, own_data, people, postman, rou
 from pdqs.market.http.clock import keep_deadlines
 from pdqs.market.http.observe import Metrics
 from pdqs.market.letter_words import KINDS, email_word
+from pdqs.market.looking_up import not_in_a_batch
 from pdqs.market.outbox import PAUSES_MS, dead_letters, try_again
 from pdqs.market.postman import Undelivered, check_webhook, deliver_due, is_public
+from pdqs.market.store.schema import bids, outbox, users
 from pdqs.market.store.schema import letter_choices as choices_table
-from pdqs.market.store.schema import outbox
 from pdqs.market.store.sql import Found
 from pdqs.model.errors import TermsError
 from pdqs.protocol.letters import LetterChoices, LetterKind
@@ -589,3 +590,20 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, str]) -> None:
 
 def test_every_kind_has_words() -> None:
     assert list(KINDS) == ALL
+
+
+@pytest.mark.parametrize("whom", ["without_bid", "without_report", "in_no_batch", "the control"])
+def test_who_is_left_over_is_found_by_one_pass_however_many_took_part(far_town: Town, whom: str) -> None:
+    """The control is the form it had: for each of a million, PostgreSQL went through a million others."""
+    have = select(bids.c.owner_id).where(bids.c.round_id == "r")
+    asked = {
+        "without_bid": round_letters._without_bid("r"),
+        "without_report": round_letters._without_report("r"),
+        "in_no_batch": select(users.c.user_id).where(not_in_a_batch()),
+        "the control": select(users.c.user_id).where(users.c.user_id.not_in(have)),
+    }[whom]
+    words = asked.compile(far_town.market.store.engine, compile_kwargs={"literal_binds": True})
+    with far_town.market.store.read() as connection:
+        plan = "\n".join(connection.scalars(text(f"EXPLAIN {words}")))
+    assert ("NOT (hashed SubPlan" in plan or "NOT (SubPlan" in plan) == (whom == "the control"), plan
+    assert ("Anti Join" in plan) == (whom != "the control"), plan

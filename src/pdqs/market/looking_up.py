@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Select, and_, case, false, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, exists, false, func, or_, select
 
 from pdqs.market import access
 from pdqs.market.context import Market
@@ -57,8 +57,7 @@ def how_many_owed(market: Market, actor: User) -> int:
 
 def not_in_a_batch() -> ColumnElement[bool]:
     """Of users: whoever waits for no payout that a provider was asked for."""
-    waiting = select(payout_lines.c.user_id).where(payout_lines.c.state == "waiting")
-    return users.c.user_id.not_in(waiting)
+    return ~exists(select(1).where(payout_lines.c.state == "waiting", payout_lines.c.user_id == users.c.user_id))
 
 
 def journal_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> JournalPage:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, Select, and_, exists, select
+from sqlalchemy import Connection, Select, and_, func, select
 
 from pdqs.market.store.schema import bids, offers
 from pdqs.market.store.sql import Cells, insert_cells
@@ -31,10 +31,11 @@ def keep_offers(connection: Connection, round_id: str, rows: Sequence[Cells]) ->
     """Write a round's offers, cells in the order of ``OFFER_COLUMNS``; all of them on bids, or an error and none."""
     insert_cells(connection, offers, OFFER_COLUMNS, rows)
     if connection.dialect.name == "postgresql":
-        ensure(not connection.scalar(_without_a_bid(round_id)), "an offer was made on a bid that is not there")
+        ensure(connection.scalar(_without_a_bid(round_id)) == 0, "an offer was made on a bid that is not there")
 
 
-def _without_a_bid(round_id: str) -> Select[tuple[bool]]:
+def _without_a_bid(round_id: str) -> Select[int]:
+    """How many there are: asked whether there is any, PostgreSQL would look for the first, bid by bid."""
     hers = and_(bids.c.round_id == offers.c.round_id, bids.c.owner_id == offers.c.owner_id)
-    stray = select(1).select_from(offers.outerjoin(bids, hers)).where(offers.c.round_id == round_id)
-    return select(exists(stray.where(bids.c.owner_id.is_(None))))
+    theirs = select(func.count()).select_from(offers.outerjoin(bids, hers)).where(offers.c.round_id == round_id)
+    return theirs.where(bids.c.owner_id.is_(None))

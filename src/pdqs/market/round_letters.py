@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Select, and_, select
+from sqlalchemy import Connection, Select, and_, exists, select
 
 from pdqs.market.context import Market, Stuck
 from pdqs.market.groups import eligible
@@ -99,10 +99,10 @@ def _asked(round_id: str) -> Ids:
 
 
 def _without_bid(round_id: str) -> Ids:
-    have = select(bids.c.owner_id).where(bids.c.round_id == round_id)
-    return _role("owner").where(users.c.user_id.not_in(have), eligible(round_id))
+    hers = select(1).where(bids.c.round_id == round_id, bids.c.owner_id == users.c.user_id)
+    return _role("owner").where(~exists(hers), eligible(round_id))
 
 
 def _without_report(round_id: str) -> Ids:
-    have = select(reports.c.owner_id).where(reports.c.round_id == round_id)
-    return _asked(round_id).where(offers.c.owner_id.not_in(have))
+    hers = select(1).where(reports.c.round_id == round_id, reports.c.owner_id == offers.c.owner_id)
+    return _asked(round_id).where(~exists(hers))
