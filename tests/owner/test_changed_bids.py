@@ -14,7 +14,9 @@ from pdqs.owner.checks import without
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
-from pdqs.protocol.device_messages import BidReceipt, RoundNotice
+from pdqs.owner.visit import Visit
+from pdqs.protocol.device_messages import Bid, BidReceipt, MyRound, RoundNotice
+from pdqs.protocol.problems import MarketError, ProblemType
 
 from .node import twin
 from .rounds import CLOSES, WITHOUT_DRAWS, bid_fields, bid_receipt, notice, offer
@@ -139,3 +141,44 @@ def test_both_devices_read_the_same_standing_bid_off_the_same_entries() -> None:
         bid, waiting = account.bid(MARKET, about.round_id), account.unsigned_bids(MARKET, about.round_id)
         assert [bid and bid.bid_micros, bid and bid.accepted] == [price, accepted]
         assert [one.bid_micros for one in waiting] == unsigned
+
+
+class Forgetful:
+    """A market that answers from memory; what is sent at one price is lost on its way, and may still arrive."""
+
+    def __init__(self, about: RoundNotice, lost_micros: int) -> None:
+        self._about, self._lost = about, lost_micros
+        self.bid: BidReceipt | None = None
+
+    def mine(self, _round_id: str) -> MyRound:
+        return MyRound(owner_id="u_" + "0" * 24, reports_made=0, notice=self._about, bid=self.bid)
+
+    def send_bid(self, _round_id: str, body: bytes, _after_ms: int) -> BidReceipt:
+        said = Bid.model_validate_json(body)
+        if said.bid_micros == self._lost:
+            raise MarketError(ProblemType.UNREACHABLE, "the line broke")
+        if self.bid is None or said.replaces == self.bid.placed_at_ms:
+            placed = CLOSES - 1000 if self.bid is None else self.bid.placed_at_ms + 1
+            self.bid = bid_receipt(self._about, said.bid_micros, placed_at_ms=placed)
+        assert self.bid.bid_micros == said.bid_micros
+        return self.bid
+
+
+def test_the_price_that_she_named_last_is_the_one_that_she_is_held_to(device: Device) -> None:
+    """She went down, the line broke, and she said her first price again: the low one must not come up at the offer."""
+    about, closed = notice(state="open"), notice()
+    market = Forgetful(about, lost_micros=100)
+    visit = Visit(device=device, client=market, clock=lambda: 7)  # type: ignore[arg-type]  # speaks as one
+    visit.name_price(about.round_id, 500)
+    with pytest.raises(MarketError, match="the line broke"):
+        visit.name_price(about.round_id, 100)
+    first = market.bid
+    visit.name_price(about.round_id, 500)
+    assert market.bid is not None
+    assert first is not None
+    assert market.bid.placed_at_ms > first.placed_at_ms, "so that the lost one, should it come, finds its place taken"
+    low = bid_receipt(about, 100, placed_at_ms=CLOSES - 500)
+    device.catch_up(closed, low)
+    assert standing(device, about) == 500
+    with pytest.raises(OfferRefused, match="another bid of yours"):
+        device.review(closed, offer(closed, bid_micros=100), bid_there=low)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -174,12 +176,23 @@ def test_a_report_that_came_late_is_drawn_and_sent_and_neither_accepted_nor_paid
     ledger.close()
 
 
-def test_an_answer_that_cannot_be_unpacked_is_refused_in_words() -> None:
-    def packed(_request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers={"content-encoding": "gzip"}, stream=httpx.ByteStream(b"not packed at all"))
+@pytest.mark.parametrize("packed_as", ["gzip", "gzip, gzip", "deflate", "GZIP"])
+def test_a_packed_answer_is_refused_before_it_is_unpacked(packed_as: str) -> None:
+    """Nobody asks for one, and a few bytes that are packed twice are more than a machine holds."""
+    bomb = gzip.compress(gzip.compress(bytes(50_000_000)))
+    asked: list[str] = []
 
-    with client(packed) as market, pytest.raises(MarketError, match="cannot be unpacked"):
+    def packed(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers["accept-encoding"])
+        return httpx.Response(200, headers={"content-encoding": packed_as}, stream=httpx.ByteStream(bomb))
+
+    tracemalloc.start()
+    with client(packed) as market, pytest.raises(MarketError, match="packed, which nobody asked for"):
         market.offer(ROUND)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert asked == ["identity"]
+    assert most < 10_000_000
 
 
 def test_a_market_that_sends_the_device_elsewhere_is_not_followed() -> None:

@@ -25,6 +25,7 @@ TEXTS = (
     "How old are you?",
     "What is your age? And your sister's?",
     "",
+    "How much do you earn a month, in US$'000 ($& and $$)?",
 )
 
 

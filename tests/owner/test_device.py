@@ -25,7 +25,7 @@ from pdqs.privacy.entropy import SystemEntropy
 from pdqs.protocol.device_messages import Offer, RoundNotice
 
 from .node import mutant, twin
-from .rounds import ROUND, WITHOUT_DRAWS, bid_fields, bid_receipt, notice, offer
+from .rounds import ROUND, WITHOUT_DRAWS, bid_fields, bid_receipt, notice, offer, report_receipt
 
 BID = 300_000
 MARKET = "http://market.example"
@@ -322,3 +322,27 @@ def test_an_acknowledged_bid_stands(ledger: Ledger) -> None:
 def test_a_bid_outside_the_rounds_range_is_refused(ledger: Ledger) -> None:
     with pytest.raises(OfferRefused, match=r"between 0\.00 and 1\.00"):
         Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS).bid(notice(state="open"), 1_000_001)
+
+
+@pytest.mark.parametrize(("ordinal", "taken"), [(1, True), (2, False), (3, False), (0, False)])
+def test_a_receipt_that_was_lost_on_its_way_may_come_after_that_of_a_later_report(
+    ledger: Ledger, ordinal: int, taken: bool
+) -> None:
+    """Its number is its own: no other report's, and no more than were ever made here."""
+    first = notice()
+    second = retold(notice(), round="rnd_" + "c3" * 12).model_copy(update={"round_id": "rnd_" + "c3" * 12})
+    device = bidder(ledger, first)
+    ledger.keep_bid(bid_fields(second, BID, MARKET))
+    made = [
+        drawn(device, device.review(about, offer(about, bid_micros=BID), bid_there=bid_receipt(about, BID)), 1)
+        for about in (first, second)
+    ]
+    device.take_receipt(second, report_receipt(made[1], ordinal=2))
+    late = report_receipt(made[0], ordinal=ordinal)
+    if taken:
+        device.take_receipt(first, late)
+    else:
+        with pytest.raises(OfferRefused, match="counts your reports wrongly"):
+            device.take_receipt(first, late)
+    accepted = [report.accepted_at_ms is not None for report in ledger.account().reports()]
+    assert accepted == [taken, True]

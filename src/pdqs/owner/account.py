@@ -118,6 +118,11 @@ class StoredReport(Charge):
     receipt: str | None = None
 
     @property
+    def ordinal(self) -> int:
+        """How the market numbered it when it signed for it; 0 where it has not."""
+        return int(json.loads(self.receipt or "{}").get("ordinal", 0))
+
+    @property
     def facts(self) -> str:
         """What is known to have happened, in words."""
         known = [
@@ -208,9 +213,12 @@ class Account:
         """Who a market took her for when she bid."""
         return frozenset(str(e["owner_id"]) for e in self._all("bid") if e["market"] == market and e.get("owner_id"))
 
-    def secrets_before(self, round_id: str) -> frozenset[str]:
-        """What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to."""
-        said = [json.loads(e["terms"]) for e in self._all("bid") if e["round_id"] != round_id]
+    def secrets_before(self, terms_hash: str) -> frozenset[str]:
+        """What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to.
+
+        A round is what its terms say: one of the same name with other terms is another.
+        """
+        said = [json.loads(e["terms"]) for e in self._all("bid") if e["terms_hash"] != terms_hash]
         return frozenset(str(each[name]) for each in said for name in ("seed_hash", "nonce_hash") if each.get(name))
 
     def keys(self, market: str) -> frozenset[str]:

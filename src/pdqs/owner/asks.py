@@ -1,7 +1,7 @@
 """What only the owner can decide: each is a question to her, and nothing is drawn until she agrees.
 
-A new fact, words that were asked before under another name, reports that another device made, a market that signs with
-another key than before.
+A new fact, words that were asked before under another name, a round that was answered from here under another name,
+reports that another device made, a market that signs with another key than before.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pdqs.owner.account import Account
 from pdqs.owner.told import Told
 
-NAMES = ("new fact", "asked before", "elsewhere", "new key")
+NAMES = ("new fact", "asked before", "answered before", "elsewhere", "new key")
 
 
 def asks_of(account: Account, market: str, told: Told) -> dict[str, str]:
@@ -24,6 +24,11 @@ def asks_of(account: Account, market: str, told: Told) -> dict[str, str]:
     if before and not account.asked_so(question.attribute, question.text):
         found["asked before"] = (
             f"the same words, or ones that look like them, were asked before under another name ({', '.join(before)})"
+        )
+    if told.drawn_elsewhere:
+        found["answered before"] = (
+            "a report on these very terms was made from here already, under another name of yours or of the market's:"
+            " agree only if it was somebody else who answered"
         )
     if told.counted > told.made:
         found["elsewhere"] = (

@@ -124,6 +124,13 @@ def _lost_bid(told: Told) -> str | None:
     return "the market signed for your bid and now says that there is none" if gone else None
 
 
+def _is_over(told: Told) -> str | None:
+    """Whoever was not drawn may look at that for ever; whoever is asked is asked while reports are taken."""
+    asks = _offer(told).q_numerator > 0 and told.report is None
+    over = asks and told.notice.state != "reporting"
+    return f"the market says that it is {told.notice.state}, and asks for a report all the same" if over else None
+
+
 def _bid_terms(told: Told) -> str | None:
     same = told.bid is not None and told.bid.terms_hash == told.notice.terms_hash
     return None if same else "these are not the terms you bid on"
@@ -240,6 +247,7 @@ CHECKS: Checks = MappingProxyType(
         ),
         "same owner": ("bidding", _same_owner),
         "bid elsewhere": ("bidding", _other_bid),
+        "still asking": ("offer", _is_over),
         "bid terms": ("offer", _bid_terms),
         "bid question": ("offer", _bid_question),
         "bid still there": ("offer", _lost_bid),

@@ -93,7 +93,10 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
         ),
         "receipt count": (
             "report receipt",
-            lambda t: _wrong("counts your reports wrongly", t.accepted < _receipt_of(t).ordinal <= t.made),
+            lambda t: _wrong(
+                "counts your reports wrongly",
+                t.accepted_before < _receipt_of(t).ordinal <= t.made and _receipt_of(t).ordinal not in t.ordinals,
+            ),
         ),
         "receipt signature": (
             "report receipt",

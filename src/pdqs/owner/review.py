@@ -6,8 +6,9 @@ the coin is dropped at once, and only the report's code goes on from there. The 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import takewhile
 from typing import Any, final
 
 import numpy as np
@@ -98,8 +99,13 @@ class Device:
             report=account.report(self.market, notice.round_id),
             made=len(mine) + known,
             accepted=sum(report.accepted_at_ms is not None for report in mine) + known,
+            accepted_before=_accepted_before(mine, notice.round_id),
+            ordinals=frozenset(report.ordinal for report in mine if report.round_id != notice.round_id) - {0},
             lots=account.lots(self.market, notice.round_id),
             asked=account.question(self.market, notice.round_id),
+            drawn_elsewhere=any(
+                report.terms_hash == notice.terms_hash and report.market != self.market for report in account.reports()
+            ),
         )
         refuse("notice", told, self.checks)
         return told
@@ -149,7 +155,7 @@ class Device:
             owner_id=owner_id,
             seen_hash=seen_hash,
             known_as=account.known_as(self.market),
-            secrets_before=account.secrets_before(notice.round_id),
+            secrets_before=account.secrets_before(notice.terms_hash),
         )
         refuse("bidding", told, self.checks)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:
@@ -306,6 +312,11 @@ class Device:
         refuse("payment", told, self.checks)
         if told.report is not None and told.report.paid_micros is None:
             self.ledger.note("paid", market=self.market, round_id=notice.round_id, paid_micros=paid_micros)
+
+
+def _accepted_before(mine: Sequence[StoredReport], round_id: str) -> int:
+    earlier = takewhile(lambda report: report.round_id != round_id, mine)
+    return sum(report.accepted_at_ms is not None for report in earlier)
 
 
 def draw_code(asking: Asking, code: Integers, numerator: int, entropy: Entropy) -> int:

@@ -60,6 +60,10 @@ class Told:
     report_there: ReportReceipt | None = None
     made: int = 0
     accepted: int = 0
+    accepted_before: int = 0
+    """Of these, reports drawn before the one in this round: a receipt may be lost on its way and come late."""
+    ordinals: frozenset[int] = frozenset()
+    """How the market numbered the reports in other rounds that it signed for."""
     counted: int = 0
     paid_micros: int | None = None
     lots: StoredLots | None = None
@@ -74,6 +78,8 @@ class Told:
     """Who the market takes her for now."""
     known_as: frozenset[str] = frozenset()
     """Who it took her for in her bids before."""
+    drawn_elsewhere: bool = False
+    """Whether a report on these very terms was drawn from here under another name."""
     secrets_before: frozenset[str] = frozenset()
     """What the draws of other rounds that she bid in were committed to."""
 
@@ -93,6 +99,12 @@ def promise_of(notice: RoundNotice) -> Promise:
         raise OfferRefused(f"round {notice.round_id}: the terms cannot be read ({said})") from None
 
 
+def _whole_seconds(said: object) -> int:
+    if type(said) is not int or not 0 < said < 2**31:
+        raise ValueError("no number of seconds")
+    return said
+
+
 @lru_cache(maxsize=16)
 def _promised(terms_text: str) -> Promise:
     """A visit looks at the same text again and again, and what it says depends on nothing else."""
@@ -103,7 +115,7 @@ def _promised(terms_text: str) -> Promise:
         attribute=document["attribute"],
         receipt_key=str(document["receipt_key"]),
         bids_close_at_ms=document["bids_close_at_ms"],
-        report_seconds=int(document["report_seconds"]),
+        report_seconds=_whole_seconds(document["report_seconds"]),
         terms=terms,
         is_canonical=written(document["terms"]) == terms.canonical() and written(document) == terms_text,
         by_lot=terms.rule in (RuleName.LOTTERY, RuleName.FLAT),

@@ -52,9 +52,14 @@ class Visit:
     def name_price(self, round_id: str, bid_micros: int, *, seen_hash: str = "") -> StoredBid:
         """Name this price, in the place of the one that stands if there is one."""
         kept = self.bid(round_id, bid_micros, seen_hash=seen_hash)
-        if kept.bid_micros == bid_micros:
+        # Another price may still be on its way there: this one, said last, must be what she said last.
+        if kept.bid_micros == bid_micros and not self._has_others_on_their_way(round_id, bid_micros):
             return kept
         return self.change_bid(round_id, bid_micros, seen_hash=seen_hash)
+
+    def _has_others_on_their_way(self, round_id: str, bid_micros: int) -> bool:
+        unsigned = self.device.ledger.account().unsigned_bids(self.device.market, round_id)
+        return any(bid.bid_micros != bid_micros for bid in unsigned)
 
     def change_bid(self, round_id: str, bid_micros: int, *, seen_hash: str = "") -> StoredBid:
         """Put another price in the place of this device's bid, until bids close; what stands comes back."""
@@ -111,9 +116,9 @@ class Visit:
         return self.stored(stored.round_id) or stored
 
     def settle_up(self, notice: RoundNotice) -> None:
-        """Of a settled round: what was paid, held against what was promised."""
+        """Of a round that is over: what was paid, held against what was promised."""
         stored = self.stored(notice.round_id)
-        if stored is None or stored.paid_micros is not None or notice.state != "settled":
+        if stored is None or stored.paid_micros is not None or notice.state not in ("settled", "cancelled"):
             return
         receipt = self.client.report_if_any(notice.round_id)
         if receipt is not None:

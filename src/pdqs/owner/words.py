@@ -35,8 +35,14 @@ def seen(label: str) -> str:
     True
     """
     shown = re.sub(_UNSEEN, "", unicodedata.normalize("NFKC", label))
-    return " ".join("".join(c for c in shown if unicodedata.category(c) != "Cf").split())
+    return " ".join("".join(_as_latin(c) for c in shown if unicodedata.category(c) != "Cf").split())
 
 
-_UNSEEN = "[\u115f\u1160\u2800]"
-"""Letters of Hangul and a pattern of Braille that show nothing, though they are no spaces."""
+def _as_latin(letter: str) -> str:
+    """A letter of another script that looks like a Latin one as that; digits and Latin letters as they are."""
+    small = letter.lower()
+    return letter if letter.isascii() or len(small) != 1 else chr(_LOOKALIKES.get(ord(small), ord(letter)))
+
+
+_UNSEEN = "[\u034f\u115f\u1160\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+"""What shows nothing and is no space: letters of Hangul, a pattern of Braille, marks that join or choose forms."""

@@ -64,7 +64,7 @@ class Transport:
         sleep: Callable[[float], None] = time.sleep,
         set_alarm: SetAlarm = quiet_alarm,
     ) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_SECONDS, transport=transport)
         self._sleep, self._patience = sleep, Patience(_MOST_SECONDS, set_alarm)
 
@@ -127,8 +127,6 @@ class Transport:
                 with self._patience.with_one_answer():
                     response = self._http.send(request, stream=True)
                     content = _bounded(response, self._patience)
-            except httpx.DecodingError:
-                raise MarketError(ProblemType.BAD_ANSWER, "the market's answer cannot be unpacked") from None
             except httpx.TransportError as fault:
                 if self._patience.is_over:
                     raise _endless() from None
@@ -182,6 +180,9 @@ def _bounded(response: httpx.Response, patience: Patience) -> bytes:
     """All of an answer, unless there is too much of it or it takes too long."""
     parts, size = [], 0
     try:
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            # Nobody asked for it, and a few bytes can be unpacked to more than any machine holds.
+            raise MarketError(ProblemType.BAD_ANSWER, "the market's answer is packed, which nobody asked for")
         for part in response.iter_bytes():
             size += len(part)
             if size > _MOST_BYTES:

@@ -15,11 +15,13 @@ from .market import (
     NONCE,
     OTHER_KEY,
     OTHER_ROUND,
+    ROUND,
     SEED,
     Json,
     Lie,
     Script,
     canonical,
+    hashed,
     honest_document,
     public,
 )
@@ -52,6 +54,15 @@ def earlier_report(text: str) -> Json:
     """The report that it made there."""
     plain = {"attribute": "drink", "text": text, "terms_hash": "0" * 64, "epsilon_nanos": 1, "payment_micros": 1}
     return {"kind": "drawn", "round_id": OTHER_ROUND, **plain, "drawn_at_ms": 1, "body": '{"code":0}'}
+
+
+ELSEWHERE = "http://elsewhere.example"
+
+
+def drawn_under_another_name() -> tuple[Json, ...]:
+    """A report on the very terms of this round, made for a market of another name."""
+    report = {**earlier_report("What do you drink?"), "terms_hash": hashed(canonical(honest_document()))}
+    return ({**report, "round_id": ROUND, "market": ELSEWHERE},)
 
 
 def between(check: str, *, goal: str = "bid", **more: Any) -> Lie:
@@ -109,6 +120,27 @@ BETWEEN = {
     "the seed of another round": between("fresh secrets", seed=(earlier_bid(seed_hash=commitment_to("seed", SEED)),)),
     "the nonce of another round": between(
         "fresh secrets", seed=(earlier_bid(nonce_hash=commitment_to("nonce", NONCE)),)
+    ),
+    "the secrets of a round of the same name elsewhere": between(
+        "fresh secrets",
+        seed=({**earlier_bid(seed_hash=commitment_to("seed", SEED)), "round_id": ROUND, "market": ELSEWHERE},),
+    ),
+    "answers in letters of two scripts": written(
+        "answers apart", lambda s: answers(s, labels=["no", "n\u043e", "yes"])
+    ),
+    "answers apart by a mark that shows nothing": written(
+        "answers apart", lambda s: answers(s, labels=["no", "no\ufe0f", "n\u034fo!"])
+    ),
+    "a round that was called off and asks": between(
+        "still asking", goal="drawn", edit=on("GET notice", put(state="cancelled"), when=bid_on)
+    ),
+    "a round that is settled and asks": between(
+        "still asking",
+        goal="drawn",
+        edit=on("GET notice", put(state="settled"), when=lambda s: bid_on(s) and s.report is None),
+    ),
+    "a round that she reported in under another name of the market": Lie(
+        goal="drawn", seed=drawn_under_another_name(), persuaded=("answered before",)
     ),
     "another name for her than before": between("same owner", seed=(earlier_bid(owner=BEN),)),
     "another key than in the rounds before": Lie(

@@ -34,7 +34,16 @@ export function plainWords(text) {
 }
 
 /** An answer as it looks: forms of a letter as one, what is invisible left out. */
-export const seen = (label) => label.normalize("NFKC").replace(/[\p{Cf}\u115f\u1160\u2800]/gu, "").split(/\s+/u).filter(Boolean).join(" ");
+export function seen(label) {
+  const shown = [...label.normalize("NFKC").replace(UNSEEN, "")].map(asLatin).join("");
+  return shown.split(/\s+/u).filter(Boolean).join(" ");
+}
+
+// What shows nothing, though it is no space: letters of Hangul, a pattern of Braille, marks that join or choose forms.
+const UNSEEN = /\p{Cf}|\u034f|\u115f|\u1160|[\u180b-\u180d]|\u180f|\u2800|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu;
+
+/** A letter of another script that looks like a Latin one as that; digits and Latin letters as they are. */
+const asLatin = (letter) => (letter < "\u0080" ? letter : (LOOKALIKES.get(letter.toLowerCase()) ?? letter));
 
 /** Rows as the store gave them, every link checked; anything else is refused. */
 export function accountOf(rows) {
@@ -142,8 +151,8 @@ export class Account {
   }
 
   /** What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to. */
-  secretsBefore(roundId) {
-    const others = this.all("bid").filter((entry) => entry.round_id !== roundId);
+  secretsBefore(termsHash) {
+    const others = this.all("bid").filter((entry) => entry.terms_hash !== termsHash); // a round of the same name with other terms is another
     return others.map((entry) => JSON.parse(entry.terms)).flatMap(({ seed_hash, nonce_hash }) => [seed_hash, nonce_hash]).filter(Boolean);
   }
 

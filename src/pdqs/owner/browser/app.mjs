@@ -89,10 +89,13 @@ async function presentRound(visit, round) {
   at("round-body").append(bid ? `Your bid of ${money(bid.bid_micros)} stands. The round is ${notice.state}.` : `The round is ${notice.state}.`);
 }
 
+/** Words from outside as one line: nothing that turns the direction or starts a line, and not too long. */
+const printable = (words) => [...String(words)].slice(0, 400).join("").replace(/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu, "?");
+
 function presentBidding(visit, notice, standing) {
   const price = element("input", { inputMode: "decimal", required: true });
   const said = JSON.parse(notice.terms);
-  const why = [["Who asks", said.asked_by], ["Why", said.purpose], ["What for", said.use], ["For groups", (said.groups ?? []).join(", ")]].filter(([, words]) => words).map(([name, words]) => [name, String(words)]);
+  const why = [["Who asks", said.asked_by], ["Why", said.purpose], ["What for", said.use], ["For groups", [said.groups ?? []].flat().join(", ")]].filter(([, words]) => words).map(([name, words]) => [name, printable(words)]);
   const form = element("form", { autocomplete: "off" },
     element("label", {}, `Your price per unit of epsilon (${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}) `, price),
     element("button", { textContent: standing ? "Change it" : "Bid" }));

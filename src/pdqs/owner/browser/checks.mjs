@@ -28,7 +28,7 @@ export function promiseOf(notice) {
     const { query, question, bid_range: [low, high], epsilon_max: epsilonMax, contract, rule } = document.terms;
     const domain = query.is === "count" ? BINARY : query.domain;
     need([low, high, epsilonMax].every((figure) => typeof figure === "number" && Number.isFinite(figure)) && epsilonMax > 0);
-    need(Number.isSafeInteger(document.report_seconds) && typeof document.receipt_key === "string");
+    need(Number.isSafeInteger(document.report_seconds) && document.report_seconds > 0 && document.report_seconds < 2 ** 31 && typeof document.receipt_key === "string");
     need(typeof query.text === "string" && typeof contract === "string" && RULES.includes(rule));
     const k = domainSize(domain);
     need(k !== undefined);
@@ -90,6 +90,7 @@ export const CHECKS = {
   "same owner": ["bidding", (t) => wrong(!t.ownerId || !t.knownAs.length || t.knownAs.includes(t.ownerId),
     "The market takes you for somebody else than when you bid before, and with a name it would choose your draw.")],
   "bid elsewhere": ["bidding", otherBid],
+  "still asking": ["offer", (t) => wrong(t.offer.q_numerator === 0 || t.report || t.notice.state === "reporting", "The market says that the round is over, and asks for a report all the same.")],
   "bid terms": ["offer", (t) => wrong(t.bid?.terms_hash === t.notice.terms_hash, "These are not the terms you bid on.")],
   "bid question": ["offer", (t) => wrong(t.bid && questionKey(JSON.parse(t.bid.question)) === questionKey(t.notice.question), "This is not the question you bid on.")],
   "bid still there": ["offer", (t) => wrong(!t.bid?.accepted || t.bidThere, "The market signed for your bid and now says that there is none.")],
@@ -121,7 +122,7 @@ export const CHECKS = {
     `The market's receipt promises ${money(t.reportThere.payment_micros)} where the offer said ${money(t.report.payment_micros)}.`)],
   "receipt time": ["report receipt", (t) => wrong(t.notice.bids_close_at_ms <= t.reportThere.received_at_ms
     && t.reportThere.received_at_ms < (t.notice.reports_close_at_ms ?? 0), "The market's receipt says that the report came late.")],
-  "receipt count": ["report receipt", (t) => wrong(t.accepted < t.reportThere.ordinal && t.reportThere.ordinal <= t.made, "The market's receipt counts your reports wrongly.")],
+  "receipt count": ["report receipt", (t) => wrong(t.acceptedBefore < t.reportThere.ordinal && t.reportThere.ordinal <= t.made && !t.ordinals.includes(t.reportThere.ordinal), "The market's receipt counts your reports wrongly.")],
   "receipt signature": ["report receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "ReportReceipt", t.reportThere), "The market's receipt is not signed by its key.")],
   "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere, "The market signed for your report and now has none.")],
   "payment": ["payment", (t) => wrong(t.paidMicros === t.report.payment_micros,

@@ -13,6 +13,12 @@ import { ask, kappa } from "./questions.mjs";
 import { systemWords } from "./randomiser.mjs";
 import { Refusal } from "./refusal.mjs";
 
+/** Of the reports that the market signed for, those drawn before the one in this round: a receipt may be lost and come late. */
+function acceptedBefore(mine, round) {
+  const place = mine.findIndex((made) => made.round_id === round);
+  return mine.slice(0, place < 0 ? mine.length : place).filter((made) => made.accepted_at_ms !== null).length;
+}
+
 /** One owner's device at one market. `store` keeps the account, which is one for all markets and all names that markets
  * give her; `words` gives random words; `checks` are all there are, but in tests of what each is for. */
 export class Device {
@@ -53,9 +59,12 @@ export class Device {
       report: account.report(this.market, notice.round_id),
       made: mine.length + known,
       accepted: mine.filter((made) => made.accepted_at_ms !== null).length + known,
+      acceptedBefore: acceptedBefore(mine, notice.round_id),
+      ordinals: mine.filter((made) => made.round_id !== notice.round_id && made.receipt).map((made) => JSON.parse(made.receipt).ordinal),
       counted: 0, bidThere: null, reportThere: null,
       lots: account.lots(this.market, notice.round_id),
       asked: account.question(this.market, notice.round_id),
+      drawnElsewhere: account.reports().some((made) => made.terms_hash === notice.terms_hash && made.market !== this.market),
     };
     await refuse("notice", told, this.checks);
     return told;
@@ -81,7 +90,7 @@ export class Device {
 
   async #mayBid(notice, bidMicros, there, ownerId, seenHash = "") {
     const account = await this.account();
-    const before = { knownAs: account.knownAs(this.market), secretsBefore: account.secretsBefore(notice.round_id) };
+    const before = { knownAs: account.knownAs(this.market), secretsBefore: account.secretsBefore(notice.terms_hash) };
     const told = { ...(await this.look(notice)), ...before, bidThere: there, ownerId, seenHash };
     await refuse("bidding", told, this.checks);
     if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
@@ -250,11 +259,14 @@ function chain(rows, added) {
   return all.slice(rows.length);
 }
 
-function asks(account, market, { notice: { question: { attribute, text } }, promise, counted, made }) {
+function asks(account, market, { notice: { question: { attribute, text } }, promise, counted, made, drawnElsewhere }) {
   const found = {};
   const before = account.alsoAskedAs(attribute, text);
   if (!account.knows(attribute)) {
     found["new fact"] = `“${attribute}” is a fact that you were never asked about before. It gets an account of its own, so agree only if it is not one of yours under a new name.`;
+  }
+  if (drawnElsewhere) {
+    found["answered before"] = "A report on these very terms was made from here already, under another name of yours or of the market's. Agree only if it was somebody else who answered.";
   }
   if (before.length && !account.askedSo(attribute, text)) {
     found["asked before"] = `The same words, or ones that look like them, were asked before under another name (${before.join(", ")}).`;

@@ -153,5 +153,5 @@ const ASKED_FOR = /^what(?: is|'s|\u2019s) your (\S[^?]*?)\s*\?$/i;
 /** A side in plain words, where the round as a whole asks `text`. */
 export function saidOf(question, domain, text) {
   const subject = ASKED_FOR.exec(text);
-  return subject ? said(question, domain, subject[1]) : said(question, domain, "").replace(/^Is your {2}/, `${text} Is it `).trim();
+  return subject ? said(question, domain, subject[1]) : said(question, domain, "").replace(/^Is your {2}/, () => `${text} Is it `).trim(); // by a function: $ stands for nothing else in it
 }

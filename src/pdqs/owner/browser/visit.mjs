@@ -111,7 +111,10 @@ export class Visit {
   /** Name this price, in the place of the one that stands if there is one: what was asked for is what comes of it. */
   async namePrice(round, bidMicros, seenHash = "") {
     const kept = await this.bid(round, bidMicros, seenHash);
-    return kept.bid_micros === bidMicros ? kept : this.changeBid(round, bidMicros, seenHash);
+    // Another price may still be on its way there: this one, said last, must be what she said last.
+    const unsigned = (await this.device.account()).unsignedBids(this.device.market, round);
+    const others = unsigned.some((bid) => bid.bid_micros !== bidMicros);
+    return kept.bid_micros === bidMicros && !others ? kept : this.changeBid(round, bidMicros, seenHash);
   }
 
   /** Put another price in the place of this browser's bid, until bids close. */
@@ -197,7 +200,7 @@ export class Visit {
   /** Of a settled round: what was paid, held against what was promised. */
   async settleUp(round) {
     const [notice, stored] = [await this.notice(round), await this.device.reportFor(round)];
-    if (!stored || stored.paid_micros !== null || notice.state !== "settled") return;
+    if (!stored || stored.paid_micros !== null || !["settled", "cancelled"].includes(notice.state)) return;
     const receipt = await this.reportThere(round);
     if (receipt) await this.device.takeReceipt(notice, receipt);
     else if (stored.accepted_at_ms === null) return;
