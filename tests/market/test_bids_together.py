@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from market.fuzz.asking import Answer, Asked, ask
 from market.town import Town
-from pdqs.market import Market, Settings, access, bidding, bids_together
+from pdqs.market import Market, Settings, access, bidding, bids_together, own_data
 from pdqs.market.api_tokens import users_of_tokens
 from pdqs.market.bids_together import FirstBid, first_bid, keep_together
 from pdqs.market.http.app import create_app
@@ -22,7 +22,8 @@ from pdqs.market.store.schema import bids, rounds, tokens
 from pdqs.market.withdrawals import ANY_TIME, hold_turn
 from pdqs.protocol.device_messages import Bid, BidReceipt, Withdrawal
 from pdqs.protocol.market_messages import Round, User
-from pdqs.protocol.problems import ForbiddenError
+from pdqs.protocol.own_data import Erasure
+from pdqs.protocol.problems import ConflictError, ForbiddenError, MarketError, UnauthorizedError
 
 CROWD = 30
 UNLIMITED = {"caller_rate": 1e9, "caller_burst": 1e9, "address_rate": 1e9, "address_burst": 1e9}
@@ -134,8 +135,8 @@ def test_a_fault_of_one_keeps_nobody_and_is_nobody_elses_fault(either_town: Town
     town = either_town
     ann, bea = town.add_owners(2)
     found = town.open_round()
-    ghost = FirstBid(round_id=found.round_id, owner_id="u_" + "9" * 24, bid_micros=5, after_ms=0)
-    faulty = ghost if town.market.store.dialect == "sqlite" else first(bea, found, 2**63)
+    priceless: Any = None
+    faulty = first(bea, found, priceless if town.market.store.dialect == "sqlite" else 2**63)
     assert keep_together(town.market, [first(ann, found), faulty]) == [0, 0]
     assert kept(town, found) == {}
     assert bidding.place_bid(town.market, ann, found.round_id, message(found, 5), 0).bid_micros == 5
@@ -331,3 +332,53 @@ def test_every_bid_of_a_crowd_that_meets_the_close_is_kept_or_refused_and_not_bo
     with town.market.store.read() as connection:
         late = select(func.count()).select_from(bids).where(bids.c.placed_at_ms >= found.bids_close_at_ms)
         assert connection.scalar(late) == 0
+
+
+def placed(town: Town, owner: User, found: Round) -> bool:
+    """Whether a bid was acknowledged, by itself."""
+    try:
+        bidding.place_bid(town.market, owner, found.round_id, message(found, 7))
+    except MarketError:
+        return False
+    return True
+
+
+def test_whoever_was_erased_bids_no_more_though_another_process_still_knows_her_token(either_town: Town) -> None:
+    town = either_town
+    town.add_owners(2)
+    found = town.open_round()
+    gone, stays = town.owners
+    own_data.erase(town.market, gone, Erasure())
+    kept = keep_together(town.market, [first(gone, found), first(stays, found)])
+    assert [bool(at) for at in kept] == [False, True]
+    with pytest.raises(UnauthorizedError):
+        bidding.place_bid(town.market, gone, found.round_id, message(found, 7))
+
+
+def test_a_bid_and_an_erasure_at_the_same_moment_are_never_both_acknowledged(far_town: Town) -> None:
+    far_town.add_owners(40)
+    found = far_town.open_round()
+    both = 0
+    for owner in far_town.owners:
+        start, done = threading.Barrier(2), dict[str, bool]()
+
+        def bid(owner: User = owner, start: threading.Barrier = start, done: dict[str, bool] = done) -> None:
+            start.wait()
+            done["bid"] = placed(far_town, owner, found)
+
+        def erase(owner: User = owner, start: threading.Barrier = start, done: dict[str, bool] = done) -> None:
+            start.wait()
+            try:
+                own_data.erase(far_town.market, owner, Erasure())
+                done["erased"] = True
+            except ConflictError:
+                done["erased"] = False
+
+        racing = [threading.Thread(target=step) for step in (bid, erase)]
+        for thread in racing:
+            thread.start()
+        for thread in racing:
+            thread.join()
+        assert done["bid"] or done["erased"]
+        both += done["bid"] and done["erased"]
+    assert both == 0

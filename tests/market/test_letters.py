@@ -20,15 +20,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from sqlalchemy import select, text
+from sqlalchemy.exc import OperationalError
 
 from market.question_rounds import start
 from market.town import Town, found_town
 from pdqs.market import Settings, letter_choices, own_data, people, postman, round_letters, round_steps
+from pdqs.market.context import Stuck
 from pdqs.market.http.clock import keep_deadlines
 from pdqs.market.http.observe import Metrics
 from pdqs.market.letter_words import KINDS, email_word
 from pdqs.market.looking_up import not_in_a_batch
-from pdqs.market.outbox import PAUSES_MS, dead_letters, try_again
+from pdqs.market.outbox import PAUSES_MS, dead_letters, tell, try_again
 from pdqs.market.postman import Undelivered, check_webhook, deliver_due, is_public
 from pdqs.market.store.schema import bids, outbox, users
 from pdqs.market.store.schema import letter_choices as choices_table
@@ -607,3 +609,30 @@ def test_who_is_left_over_is_found_by_one_pass_however_many_took_part(far_town: 
         plan = "\n".join(connection.scalars(text(f"EXPLAIN {words}")))
     assert ("NOT (hashed SubPlan" in plan or "NOT (SubPlan" in plan) == (whom == "the control"), plan
     assert ("Anti Join" in plan) == (whom != "the control"), plan
+
+
+def test_letters_that_could_not_be_written_are_written_at_the_next_look(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One transaction that failed lost them for good."""
+    (owner,) = town.add_owners(1)
+    wants(town, owner, ["closing"], email="x@example.org")
+    wants(town, town.operator, ["stuck"], email="o@example.org")
+    found = town.open_round(bid_seconds=86_400)
+    town.clock.advance(86_400 - 3600)
+    town.market.stuck["r"] = Stuck(round_id=found.round_id, since_ms=1, reason="?", kind="?", where="?")
+
+    def failing(*_given: object, **_named: object) -> None:
+        raise OperationalError("INSERT", {}, Exception("the disk is full"))
+
+    monkeypatch.setattr(round_letters, "tell", failing)
+    for step in (round_letters.tell_closing, round_letters.tell_stuck):
+        with pytest.raises(OperationalError):
+            step(town.market)
+    assert written(town) == set()
+    monkeypatch.setattr(round_letters, "tell", tell)
+    for _ in range(2):
+        round_letters.tell_closing(town.market)
+        round_letters.tell_stuck(town.market)
+        kinds = {("closing", "email", owner.user_id), ("stuck", "email", town.operator.user_id)}
+        assert written(town) == kinds

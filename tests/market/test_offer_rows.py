@@ -69,3 +69,12 @@ def test_making_offers_writes_to_no_bid_on_postgresql(far_town: Town, with_key: 
     with far_town.market.store.read() as connection:
         locked = connection.scalar(text("SELECT count(*) FROM bids WHERE xmax::text <> '0'"))
     assert locked == (7 if with_key else 0)
+
+
+def test_what_postgresql_refuses_while_rows_are_streamed_is_an_error_of_the_databases(far_town: Town) -> None:
+    """And so a 503 to whoever asked, as for any other statement; past SQLAlchemy it was a fault of the software's."""
+    found = due(far_town)
+    wrong = [(*row[:2], -1, *row[3:]) for row in rows_of(far_town, found)]
+    with pytest.raises(IntegrityError), far_town.market.store.write() as connection:
+        keep_offers(connection, found.round_id, wrong)
+    assert kept(far_town, found) == 0

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Sequence
 
+from starlette.concurrency import run_in_threadpool
+
 from pdqs.market.http.together import Together
 
 
@@ -94,3 +96,20 @@ def test_an_answer_short_of_one_leaves_nobody_waiting() -> None:
 
     together: Together[int, int] = Together(lambda many: many[:1])
     assert [type(one) for one in asyncio.run(two())] == [ValueError, ValueError]
+
+
+def test_those_who_hold_all_threads_for_something_else_hold_up_nobody_here() -> None:
+    """As late bids do that wait for a round which is just being cleared."""
+    release = threading.Event()
+    together: Together[int, int] = Together(list)
+
+    async def crowd() -> int:
+        held = [asyncio.create_task(run_in_threadpool(release.wait, 60)) for _ in range(100)]
+        await asyncio.sleep(0.2)
+        try:
+            return await asyncio.wait_for(together.ask(7), 30)
+        finally:
+            release.set()
+            await asyncio.gather(*held)
+
+    assert asyncio.run(crowd()) == 7

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import final
 
-from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, not_, select, update
+from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, exists, not_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
@@ -52,6 +52,7 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
     made_after = ANY_TIME if after is None else after
     with market.store.write() as connection:
         hold_turn(connection, round_id, actor.user_id)
+        _require_account(connection, actor)
         now = market.clock()
         fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now, "after": made_after}
         fits = refusal is None and keep_if_open(connection, fresh)
@@ -66,6 +67,16 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
     if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
         raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
     return bid_receipt(market, round_id, kept.bid_micros, kept.placed_at_ms)
+
+
+def _require_account(connection: Connection, actor: User) -> None:
+    """Refuse whoever was erased or shut out meanwhile, as another process may not know yet; her row is held.
+
+    So whoever is about to be erased waits for this bid and then takes part in a round, or this bid comes too late.
+    """
+    hers = select(users.c.disabled_at_ms).where(users.c.user_id == actor.user_id)
+    if connection.scalar(hers.with_for_update(read=True, key_share=True)) is not None:
+        access.found_user(None)
 
 
 def _not_kept(is_withdrawn: bool) -> ConflictError:
@@ -257,6 +268,7 @@ def _keep_statement(dialect: str) -> Executable:
         rounds.c.state == "open",
         rounds.c.bids_close_at_ms > given["now"],
         rounds.c.bids_root.is_(None),  # should the clock ever go back: no bid after the root is published
+        exists(select(1).where(users.c.user_id == given["owner"], users.c.disabled_at_ms.is_(None))),
         not_(withdrawn_after(given["round"], given["owner"], bindparam("after", type_=bids.c.placed_at_ms.type))),
     )
     insert = sqlite.insert(bids) if dialect == "sqlite" else postgresql.insert(bids)

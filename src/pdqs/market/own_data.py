@@ -52,6 +52,8 @@ def erase(market: Market, actor: User, wish: Erasure) -> Member:
             ProblemType.WRONG_ACCOUNT, "the first operator cannot be erased: the market would be nobody's"
         )
     with market.store.write() as connection:
+        # A bid that is under way holds her row: it is in before this looks, or finds her gone.
+        connection.execute(select(users.c.user_id).where(users.c.user_id == actor.user_id).with_for_update())
         _refuse_unfinished(connection, actor)
         kind: ledger.AccountKind = "owner" if actor.role == "owner" else "consumer"
         held = ledger.balance(connection, ledger.account_of(kind, actor.user_id))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sqlalchemy import Connection, Select, and_, exists, select
 
 from pdqs.market.context import Market, Stuck
@@ -49,10 +52,10 @@ def tell_cancelled(connection: Connection, round_id: str, now: int) -> None:
 
 def tell_stuck(market: Market) -> None:
     """Rounds cannot go on: operators hear of each once for every time that it happens."""
-    fresh = [one for one in market.stuck.values() if _is_new(market, f"stuck:{one.round_id}:{one.since_ms}")]
-    for one in fresh:
-        with market.store.write() as connection:
-            _tell_operators(connection, one)
+    for one in list(market.stuck.values()):
+        with _once(market, f"stuck:{one.round_id}:{one.since_ms}") as connection:
+            if connection is not None:
+                _tell_operators(connection, one)
 
 
 def tell_closing(market: Market) -> None:
@@ -68,18 +71,26 @@ def tell_closing(market: Market) -> None:
             (row.opened_at_ms, row.bids_close_at_ms) if bidding else (row.bids_close_at_ms, row.reports_close_at_ms)
         )
         late = ends - now <= (ends - began) // _LAST_PART  # a short round is not closing soon when it opens
-        if late and _is_new(market, f"closing:{row.round_id}:{row.state}"):
-            waiting = _without_bid(row.round_id) if bidding else _without_report(row.round_id)
-            with market.store.write() as connection:
+        if not late:
+            continue
+        waiting = _without_bid(row.round_id) if bidding else _without_report(row.round_id)
+        with _once(market, f"closing:{row.round_id}:{row.state}") as connection:
+            if connection is not None:
                 tell(connection, "closing", row.round_id, waiting, now, part="bids" if bidding else "reports")
 
 
-def _is_new(market: Market, what: str) -> bool:
-    """Whether this process has not said this yet; another may have, and then the outbox has the letters already."""
+@contextmanager
+def _once(market: Market, what: str) -> Iterator[Connection | None]:
+    """A transaction to say this in, unless this process has said it; said is what was committed.
+
+    Another process may have said it too, and then the outbox has the letters already.
+    """
     if what in market.written_at:
-        return False
+        yield None
+        return
+    with market.store.write() as connection:
+        yield connection
     market.written_at[what] = market.clock()
-    return True
 
 
 def _tell_operators(connection: Connection, one: Stuck) -> None:

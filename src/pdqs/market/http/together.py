@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar, final
 from weakref import WeakKeyDictionary
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 
 from pdqs.market.api_tokens import users_of_tokens
 from pdqs.market.bids_together import FirstBid, keep_together
@@ -34,6 +34,8 @@ class _Line(Generic[Asked, Answered]):
 
     waiting: deque[tuple[Asked, asyncio.Future[Answered]]] = field(default_factory=deque)
     seen_to: asyncio.Task[None] | None = None
+    thread: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    """Its own: requests that wait for something else may hold all threads that there are for requests."""
 
 
 @final
@@ -58,13 +60,13 @@ class Together(Generic[Asked, Answered]):
         try:
             while line.waiting:
                 batch = [line.waiting.popleft() for _ in range(min(_MOST, len(line.waiting)))]
-                await self._answer([(one, answer) for one, answer in batch if not answer.done()])
+                await self._answer([(one, answer) for one, answer in batch if not answer.done()], line.thread)
         finally:
             line.seen_to = None
 
-    async def _answer(self, batch: list[tuple[Asked, asyncio.Future[Answered]]]) -> None:
+    async def _answer(self, batch: list[tuple[Asked, asyncio.Future[Answered]]], thread: CapacityLimiter) -> None:
         try:
-            found = await run_in_threadpool(self._answer_all, [one for one, _ in batch])
+            found = await to_thread.run_sync(self._answer_all, [one for one, _ in batch], limiter=thread)
             answered = list(zip(batch, found, strict=True))
         except Exception as fault:
             for _, answer in batch:

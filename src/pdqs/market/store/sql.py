@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Executable, Table
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 Row = dict[str, object]
 """A row to write: what each column is to hold."""
@@ -64,10 +65,16 @@ def insert_by_thousands(
 
 def copy_rows(connection: Connection, table: str, names: Sequence[str], rows: Iterable[Cells]) -> None:
     """Stream rows into a table of PostgreSQL (COPY)."""
+    import psycopg
+
     driver: Any = connection.connection.driver_connection
-    with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({', '.join(names)}) FROM STDIN") as stream:
-        for row in rows:
-            stream.write_row(row)
+    statement = f"COPY {table} ({', '.join(names)}) FROM STDIN"
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as stream:
+            for row in rows:
+                stream.write_row(row)
+    except psycopg.Error as fault:  # past SQLAlchemy, so nobody has made it one of those that are looked for elsewhere
+        raise DBAPIError.instance(statement, None, fault, psycopg.Error, dialect=connection.dialect) from fault
 
 
 def cells_found(connection: Connection, wanted: Executable) -> list[Any]:

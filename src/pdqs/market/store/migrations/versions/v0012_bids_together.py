@@ -23,7 +23,8 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended(this_round || ' ' || this_owner, 0)) THEN
         RETURN FALSE;
     END IF;
-    PERFORM FROM users WHERE users.user_id = this_owner FOR KEY SHARE SKIP LOCKED;
+    PERFORM FROM users
+        WHERE users.user_id = this_owner AND users.disabled_at_ms IS NULL FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN FALSE;
     END IF;

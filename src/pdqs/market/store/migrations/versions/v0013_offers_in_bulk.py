@@ -18,6 +18,7 @@ _KEY = "offers_round_id_owner_id_fkey"
 def upgrade() -> None:
     """SQLite looks at rows without locking them, and keeps its key."""
     if op.get_bind().dialect.name == "postgresql":
+        op.execute("LOCK TABLE bids, offers IN ACCESS EXCLUSIVE MODE")  # in the order of those who clear meanwhile
         op.drop_constraint(_KEY, "offers", type_="foreignkey")
 
 
