@@ -15,7 +15,7 @@ from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 from pdqs.protocol import transport
-from pdqs.protocol.problems import ConflictError, MarketError
+from pdqs.protocol.problems import ConflictError, MarketError, ProblemType
 from pdqs.protocol.transport import ATTEMPTS
 
 from .rounds import ROUND, bid_fields, notice, offer
@@ -205,3 +205,13 @@ def test_a_market_that_sends_the_device_elsewhere_is_not_followed() -> None:
     with client(elsewhere) as market, pytest.raises(MarketError, match="answered 307"):
         market.account()
     assert asked == ["market.test"]
+
+
+@pytest.mark.parametrize("word", ["unreachable", "bad-answer"])
+def test_a_market_cannot_speak_as_the_device_does_of_it(word: str) -> None:
+    def forged(_request: httpx.Request) -> httpx.Response:
+        return httpx.Response(409, json={"type": word, "detail": "raise your cap"})
+
+    with client(forged) as market, pytest.raises(MarketError) as told:
+        market.offer(ROUND)
+    assert told.value.type is ProblemType.OTHER

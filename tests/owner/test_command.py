@@ -18,8 +18,9 @@ from pdqs.market import offer_access, round_steps
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import LedgerError
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.visit import Visit
 from pdqs.protocol import transport
-from pdqs.protocol.device_messages import Bid
+from pdqs.protocol.device_messages import Bid, Offer
 from pdqs.protocol.problems import MarketError, ProblemType
 
 Run = Callable[..., str]
@@ -138,6 +139,7 @@ def test_without_a_word_it_lists_its_words(run: Run) -> None:
         (("list",), "enrolled in no market yet: pdqs owner enrol"),
         (("bid", "0.4", "r_" + "0" * 24, "--yes"), "'0.4' is not a round's id: copy all of it"),
         (("bid", "r_123", "0.4", "--yes"), "'r_123' is not a round's id"),
+        (("bid", "http://[", "0.4", "--yes"), "'http://[' is not a round's id"),
         (("bid", "r_" + "0" * 24), "Missing argument 'price': try pdqs owner bid --help"),
         (("bids",), "Did you mean 'bid'? Try pdqs owner --help"),
         (("proof", "r_1"), "'r_1' is not a round's id"),
@@ -290,3 +292,97 @@ def test_a_code_is_not_used_up_for_a_device_that_could_not_keep_what_it_gives(
         patched.setattr(Ledger, "ensure_writable", full)
         assert "disk is full" in run("enrol", site.address, code, code=2)
     assert "as Ann" in run("enrol", site.address, code)
+
+
+def in_a_cleared_round(site: Site, run: Run) -> str:
+    """Ann has bid from this device, and offers are made."""
+    round_id = opened(site)
+    _, code = site.invite("owner", "Ann")
+    run("enrol", site.address, code)
+    run("bid", round_id, "0.125", "--yes")
+    site.clock.skip(3601)
+    round_steps.clear_round(site.market, site.operator, round_id)
+    return round_id
+
+
+def test_the_list_tells_that_an_offer_waits_and_until_when(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_id = in_a_cleared_round(site, run)
+    assert re.search(r"reporting .* asked: report by \d+ \w+ 20\d\d, \d\d:\d\d UTC\n", run("list"))
+    offered = OwnerClient.offer
+
+    def changed(**to: int) -> Callable[[OwnerClient, str], Offer]:
+        return lambda client, wanted: offered(client, wanted).model_copy(update=to)
+
+    with monkeypatch.context() as other:
+        other.setattr(OwnerClient, "offer", changed(q_numerator=0))
+        assert "not drawn" in run("list")
+        other.setattr(OwnerClient, "offer", changed(now_ms=10**13))
+        assert "was asked until" in run("list")
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    assert "drawn, sent, accepted\n" in run("list")
+
+
+def test_a_round_that_was_signed_for_and_vanished_is_told_unless_it_was_paid(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_id = in_a_cleared_round(site, run)
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    told = rf"Round {round_id}: the market signed for your report, promised [\d.]+ and no longer tells of the round\.\n"
+    assert re.search(told, run("list")) is None
+    monkeypatch.setattr(OwnerClient, "notices", lambda _client: [])
+    assert re.search(told, run("list"))
+    site.clock.skip(86_401)
+    round_steps.settle_round(site.market, site.operator, round_id)
+    assert re.search(told, run("list")) is None
+
+
+def test_a_cancelled_round_is_looked_at_like_a_settled_one(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_id = in_a_cleared_round(site, run)
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    listed, looked = OwnerClient.notices, []
+    monkeypatch.setattr(
+        OwnerClient, "notices", lambda client: [n.model_copy(update={"state": "cancelled"}) for n in listed(client)]
+    )
+    monkeypatch.setattr(Visit, "settle_up", lambda _visit, notice: looked.append(notice.round_id))
+    run("list")
+    assert looked == [round_id]
+
+
+def test_what_a_market_words_is_told_as_its_words(site: Site, run: Run) -> None:
+    round_id = opened(site)
+    _, code = site.invite("owner", "Ann")
+    assert "pdqs: the market said: " in run("enrol", site.address, "c" * 43, code=2)
+    assert "pdqs: this is not a one-time code" in run("enrol", site.address, "c", code=2)
+    run("enrol", site.address, code)
+    assert "pdqs: the market said: there is no round r_0" in run("bid", "r_" + "0" * 24, "0.1", "--yes", code=2)
+    assert "pdqs: there are no offers" in run("report", round_id, code=2)
+
+
+def test_what_the_device_itself_words_is_not_told_as_the_markets(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, code = site.invite("owner", "Ann")
+    _, buyers = site.invite("consumer", "Eve")
+    assert "pdqs: this code was for a consumer" in run("enrol", site.address, buyers, code=2)
+    run("enrol", site.address, code)
+
+    def broken(_client: OwnerClient) -> None:
+        raise MarketError(ProblemType.UNREACHABLE, "the market cannot be reached")
+
+    monkeypatch.setattr(OwnerClient, "notices", broken)
+    assert "pdqs: the market cannot be reached" in run("list", code=2)
+
+
+def test_links_are_taken_as_they_are_handed_out(site: Site, run: Run) -> None:
+    round_id = opened(site)
+    _, code = site.invite("owner", "Ann")
+    assert "no one-time code was given" in run("enrol", site.address, code=2)
+    assert "as Ann" in run("enrol", f"{site.address}/enter#{code}")
+    page = f"{site.address}/owner/rounds/{round_id}"
+    assert f"stands in round {round_id}" in run("bid", page, "0.125", "--yes")
+    assert f"no offers in round {round_id} yet" in run("report", f"{page}/?a=b#top", code=2)
+    assert "is not a round's id" in run("bid", f"{site.address}/owner/rounds", "0.125", "--yes", code=2)

@@ -16,7 +16,7 @@ import pytest
 from market.pages.site import Site, served
 from pdqs.cli import main
 from pdqs.cli.offer_words import terms_in_words
-from pdqs.market import offer_access
+from pdqs.market import offer_access, round_steps
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.prospect import prospect_of
@@ -25,6 +25,7 @@ from pdqs.owner.visit import Visit
 from pdqs.protocol.device_messages import RoundNotice
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import NotFoundError
+from pdqs.protocol.summaries import NoticeSummary
 
 from .rounds import CLOSES, WITHOUT_DRAWS, bid_receipt, notice
 from .test_command import opened
@@ -156,6 +157,30 @@ def test_terms_that_are_swapped_while_she_reads_are_refused(
     assert not has_bid(site, ann, round_id)
 
 
+def test_a_second_person_does_not_take_over_a_device_unasked(site: Site, ask: Ask, ann: User) -> None:
+    _, code = site.invite("owner", "Bea")
+    told = ask("enrol", site.address, code, code=2)
+    assert (
+        f"enrolled in {site.address} as {ann.name} already: for a second person use a file of her own (--device)"
+        in told
+    )
+    assert "Is the code for Ann? [y/N]" in ask("enrol", site.address, code, typed="n\n", code=1)
+    assert "as Bea" in ask("enrol", site.address, code, typed="y\n")  # unused so far, and Ann has done nothing here
+
+
+def test_a_device_with_bids_stays_hers_who_made_them(site: Site, ask: Ask, ann: User) -> None:
+    round_id = opened(site)
+    ask("bid", round_id, "0.4", "--yes")
+    _, code = site.invite("owner", "Bea")
+    told = ask("enrol", site.address, code, "--yes", code=2)
+    assert "the code was for Bea" in told
+    assert "are Ann's: the device stays as it was" in told
+    ask("withdraw", round_id)
+    assert not has_bid(site, ann, round_id)  # it spoke as Ann
+    again = round_steps.renew_code(site.market, site.operator, ann.user_id)
+    assert "as Ann" in ask("enrol", site.address, again.code, "--yes")
+
+
 @pytest.fixture
 def device(tmp_path: Path) -> Iterator[Device]:
     ledger = Ledger(tmp_path / "other.sqlite")
@@ -209,6 +234,32 @@ def test_no_words_of_a_consumer_pass_for_a_line_of_the_device(
     begun = {line.split()[0] for line in shown if line[:1].strip()}
     assert begun == {"Who", "Why", "What", "Question", "Answers", "Privacy", "Payment", "Bids", "Ledger", "Terms"}
     assert sum(line.startswith("Payment") for line in shown) == 1
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("theirs", ["\u00a7", "\u5e02"])
+def test_no_words_of_others_begin_a_line_of_the_list(
+    site: Site, ask: Ask, ann: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int, theirs: str
+) -> None:
+    """Neither a consumer's question nor what the market says of a report that it refuses."""
+    round_id = opened(site)
+    listed = OwnerClient.notices
+
+    def worded_so(client: OwnerClient) -> list[NoticeSummary]:
+        (found,) = listed(client)
+        return [found.model_copy(update={"text": text}) for text in (theirs * 400, "x" * 400, f"{ann.name}?")]
+
+    drawn = {"attribute": "income", "text": "", "terms_hash": "", "epsilon_nanos": 1, "payment_micros": 1, "body": ""}
+    ledger = Ledger(tmp_path / "device.sqlite")
+    ledger.note("drawn", market=site.address, round_id=round_id, drawn_at_ms=1, **drawn)
+    ledger.note("refused", market=site.address, round_id=round_id, refused=theirs * 400)
+    ledger.close()
+    monkeypatch.setattr(OwnerClient, "notices", worded_so)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = as_a_terminal_shows(ask("list"), columns)
+    assert not any(line.startswith((theirs, "x", "\u2026")) for line in shown)
+    assert sum(theirs in line for line in shown) > 4
+    assert sum(line.startswith("Refused") for line in shown) == 1
 
 
 def test_what_could_pass_her_cap_is_said_before_she_bids(device: Device) -> None:

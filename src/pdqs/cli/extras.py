@@ -8,6 +8,7 @@ _HOLDS = {
     "cli": ("typer", "click", "rich", "matplotlib"),
     "owner": ("httpx", "pydantic", "cryptography"),
     "market": (
+        "anyio",
         "fastapi",
         "starlette",
         "uvicorn",

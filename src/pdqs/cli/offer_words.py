@@ -72,10 +72,10 @@ def answers_in_words(domain: Domain) -> str:
 
 def _lines(*named: tuple[str, str]) -> str:
     """Names to the left, what they say beside them, long sentences over several lines."""
-    return "\n".join(line for name, said in named for line in _folded(name, said))
+    return "\n".join(line for name, said in named for line in folded(name, said))
 
 
-def _folded(name: str, said: str) -> Iterable[str]:
+def folded(name: str, said: str) -> Iterable[str]:
     """Nobody's words begin a line: were a terminal to fold them, they could pass for one of the device's own."""
     first, *more = textwrap.wrap(" ".join(said.split()), _room(said)) or [""]
     yield f"{name:<{_NAMES}}{first}"
@@ -85,8 +85,12 @@ def _folded(name: str, said: str) -> Iterable[str]:
 def _room(said: str) -> int:
     """How many letters of this fit beside the names; some scripts take two places each."""
     columns = shutil.get_terminal_size((_NAMES + _WIDTH, 0)).columns
-    is_wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in said)
-    return max(10, min(_WIDTH, columns - _NAMES) // (2 if is_wide else 1))
+    return max(10, min(_WIDTH, columns - _NAMES) // (2 if is_wide(said) else 1))
+
+
+def is_wide(said: str) -> bool:
+    """Whether some of its letters take two places each."""
+    return any(unicodedata.east_asian_width(letter) in "WF" for letter in said)
 
 
 def _ledger(spending: Spending, overall: Spending, nanos: int, most: str = "") -> list[tuple[str, str]]:

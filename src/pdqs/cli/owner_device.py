@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -26,12 +27,16 @@ def _round_id(text: str) -> str:
     from pdqs.owner.client import is_round_id
     from pdqs.owner.errors import DeviceError
 
-    if not is_round_id(text.strip()):
+    # The address of the round's page will do: its id is the last part of it.
+    found = re.split("[?#]", text.strip())[0].rstrip("/").rpartition("/")[2] if "://" in text else text.strip()
+    if not is_round_id(found):
         raise DeviceError(f"{text!r} is not a round's id: copy all of it from pdqs owner list")
-    return text.strip()
+    return found
 
 
-RoundId = Annotated[str, typer.Argument(metavar="ROUND", help="A round's id, from the list.", callback=_round_id)]
+RoundId = Annotated[
+    str, typer.Argument(metavar="ROUND", help="A round's id, from the list, or its page.", callback=_round_id)
+]
 
 
 @contextmanager
@@ -66,8 +71,21 @@ def visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
     if wanted not in known:
         said = f"this device is not enrolled in {wanted}" if wanted else "say which market with --market"
         raise DeviceError(f"{said} (enrolled in: {', '.join(known)})")
-    with OwnerClient(wanted, known[wanted]) as client:
+    with as_the_market_said(), OwnerClient(wanted, known[wanted]) as client:
         yield Visit(device=Device(market=wanted, ledger=ledger), client=client, clock=now_ms)
+
+
+@contextmanager
+def as_the_market_said() -> Iterator[None]:
+    """An error whose words are the market's is told as that: it is not to pass for what the device says."""
+    from pdqs.protocol.problems import MarketError, ProblemType
+
+    try:
+        yield
+    except MarketError as fault:
+        if fault.type in (ProblemType.UNREACHABLE, ProblemType.BAD_ANSWER):  # these the device words itself
+            raise
+        raise type(fault)(fault.type, f"the market said: {fault}") from None
 
 
 def now_ms() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,13 +12,16 @@ from pdqs.model.spelling import plain_decimal
 from pdqs.owner.errors import DeviceError
 from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.protocol.device_messages import Attribute
+from pdqs.protocol.market_messages import Redemption
 
 
 def address_of(text: str) -> str:
-    """A market's address, without what is idle at its end.
+    """A market's address, spelled as all spellings of it are: one market has one account here.
 
     >>> address_of(" http://127.0.0.1:8000/ ")
     'http://127.0.0.1:8000'
+    >>> address_of("HTTPS://Market.Example:443/prefix/")
+    'https://market.example/prefix'
     """
     try:
         parts = urlsplit(text.strip())
@@ -27,7 +30,25 @@ def address_of(text: str) -> str:
         good = False
     if not good:
         raise DeviceError(f"{text!r} is not a market's address: write it like http://127.0.0.1:8000")
-    return text.strip().rstrip("/")
+    host = parts.netloc.lower().removesuffix({"http": ":80", "https": ":443"}[parts.scheme])
+    return urlunsplit(parts._replace(netloc=host)).rstrip("/")
+
+
+def invitation_of(address: str, code: str) -> tuple[str, str]:
+    """A market's address and a one-time code, given as two words or as the link that was handed out.
+
+    >>> invitation_of("http://127.0.0.1:8000/enter#" + "c" * 30, "") == ("http://127.0.0.1:8000", "c" * 30)
+    True
+    """
+    market, _, linked = address.strip().partition("/enter#")
+    given = code.strip() or linked
+    if not given:
+        raise DeviceError("no one-time code was given: pdqs owner enrol ADDRESS CODE, or the link in quotes")
+    try:
+        Redemption(code=given)
+    except ValidationError:
+        raise DeviceError("this is not a one-time code: copy all of it") from None
+    return address_of(market), given
 
 
 def micros_of(price: str) -> int:

@@ -200,6 +200,8 @@ def _error_of(response: httpx.Response, content: bytes) -> MarketError:
     try:
         found = json.loads(content)
         type_, detail = ProblemType.read(str(found.get("type"))), printable(str(found["detail"]))
+        if type_ in (ProblemType.UNREACHABLE, ProblemType.BAD_ANSWER):  # what only this side says of the other
+            type_ = ProblemType.OTHER
     except (ValueError, KeyError, AttributeError, RecursionError):
         type_ = ProblemType.BAD_ANSWER
         detail = printable(f"the market answered {response.status_code} {response.reason_phrase}")

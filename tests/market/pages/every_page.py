@@ -119,11 +119,12 @@ def error_stops(made: Filled) -> Iterator[Stop]:
     yield Stop(name="error-owner-not-hers", path="/operator/people", role="owner", status=403)
     yield Stop(name="error-owner-no-round", path="/owner/rounds/r_0", role="owner", status=404, again=True)
     yield Stop(name="error-consumer-no-round", path="/consumer/rounds/r_0", role="consumer", status=404, again=True)
+    paid = {"user_id": made.consumer.user_id, "amount": "5.00"}
     for name, path, role, action, typed, status in (
         ("door-code", "/", None, "/enter", {"code": "x" * 30}, 401),
         ("plan", "/consumer/plan", "consumer", "/consumer/rounds", {"budget": "12,50", "owners": "many"}, 422),
         ("money", "/operator/ledger", "operator", "/operator/ledger/deposit", {"amount": "1,5"}, 422),
-        ("money-asked", "/operator/ledger", "operator", "/operator/ledger/deposit", {"amount": "5.00"}, 200),
+        ("money-asked", "/operator/ledger", "operator", "/operator/ledger/deposit", paid, 200),
         ("money-undo", "/operator/ledger", "operator", "/operator/ledger/reversal", {}, 200),
         ("cancel-asked", hers["waiting"], "consumer", f"{hers['waiting']}/cancel", {}, 200),
         ("discard-asked", hers["draft"], "consumer", f"{hers['draft']}/cancel", {}, 200),

@@ -84,6 +84,7 @@ def played(site: Site, browser: Browser) -> dict[str, Any]:
     operator.enter(round_steps.renew_code(site.market, site.operator, site.operator.user_id).code)
     codes = {name: code_for(operator, name, role) for name, role in PEOPLE.items()}
     operator.go("/operator/ledger")
+    keyboard.pick(operator.page.get_by_label("Consumer", exact=True), "Health")
     keyboard.fill(operator.page.get_by_label("Amount received"), "500")
     press(operator, "Enter the deposit")
     assert operator.micros("amount") == DEPOSIT

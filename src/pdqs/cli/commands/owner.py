@@ -25,10 +25,9 @@ from pdqs.cli.owner_device import (
 if TYPE_CHECKING:
     from pdqs.model.domain import Domain
     from pdqs.model.errors import PdqsError
-    from pdqs.owner.account import Account, StoredReport
+    from pdqs.owner.account import StoredReport
     from pdqs.owner.visit import Visit
     from pdqs.protocol.problems import MarketError
-    from pdqs.protocol.summaries import NoticeSummary
 
 run = typer.Typer(
     add_completion=False,
@@ -46,27 +45,29 @@ def _words(context: typer.Context) -> None:
 
 @run.command()
 def enrol(
-    address: Annotated[str, typer.Argument(help="The market's address, e.g. http://127.0.0.1:8000")],
-    code: Annotated[str, typer.Argument(help="The one-time code you were given.")],
+    address: Annotated[str, typer.Argument(help="The market's address, or the whole link that you were given.")],
+    code: Annotated[str, typer.Argument(help="The one-time code you were given.", show_default=False)] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask, though this device is enrolled there already.")
+    ] = False,
     device: File = None,
 ) -> None:
-    """Exchange a one-time code for this device's access to a market."""
-    from pdqs.cli.owner_typed import address_of
-    from pdqs.owner.client import OwnerClient
-    from pdqs.owner.errors import DeviceError
-    from pdqs.protocol.problems import NotFoundError
+    """Exchange a one-time code for this device's access to a market. A second person needs a file of her own."""
+    from pdqs.cli.owner_enrolling import agreed_to_enrol_again, enrolled_before, redeemed, refuse_another, user_of
+    from pdqs.cli.owner_typed import invitation_of
 
-    market = address_of(address)
+    market, code = invitation_of(address, code)
     with open_ledger(device) as ledger:
+        before = enrolled_before(ledger, market)
+        if before is not None:
+            agreed_to_enrol_again(market, before, yes=yes)
         ledger.ensure_writable()  # before the code is used up
-        with OwnerClient(market) as client:
-            try:
-                token = client.redeem(code.strip())
-            except NotFoundError:
-                raise DeviceError(f"there is no market at {market}: give its address alone") from None
+        token = redeemed(market, code)
         ledger.enrol(market, "", token)  # before anything else can fail: a code is good once
-        with OwnerClient(market, token) as client, told_if_unsure("You are enrolled all the same: pdqs owner list"):
-            account = client.account().user
+        with told_if_unsure("You are enrolled all the same: pdqs owner list"):
+            account = user_of(market, token)
+        if before is not None:
+            refuse_another(ledger, market, before, account)
         ledger.enrol(market, account.name, token)
     print(f"Enrolled in {market} as {account.name}.")
 
@@ -74,20 +75,16 @@ def enrol(
 @run.command(name="list")
 def list_rounds(market: Market = "", device: File = None) -> None:
     """The rounds you may bid in or have bid in, and what became of your reports."""
-    from pdqs.present.text import table
+    from pdqs.cli.owner_rounds import rounds_in_words
 
     with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         notices = visit.client.notices()
         for notice in notices:
-            if notice.state == "settled" and visit.stored(notice.round_id) is not None:
+            if notice.state in ("settled", "cancelled") and visit.stored(notice.round_id) is not None:
                 visit.settle_up(visit.notice(notice.round_id))
-        account = ledger.account()
-        rows = [
-            (notice.round_id, notice.state, notice.text or "(no text)", _standing(account, visit, notice))
-            for notice in notices
-        ]
+        shown = rounds_in_words(visit, ledger.account(), notices)
         balance = visit.client.account().balance_micros
-    print(table(("round", "state", "question", "you"), rows) if rows else "No rounds are open.")
+    print(shown)
     print(f"The market owes you {_money(balance)}.")
 
 
@@ -287,14 +284,6 @@ def _epsilons(*nanos: int) -> tuple[str, ...]:
     from pdqs.owner.price import NANOS_PER_EPSILON
 
     return tuple(f"{n / NANOS_PER_EPSILON:.4f}" for n in nanos)
-
-
-def _standing(account: Account, visit: Visit, notice: NoticeSummary) -> str:
-    reported = account.report(visit.device.market, notice.round_id)
-    if reported is not None:
-        return reported.facts
-    made = account.bid(visit.device.market, notice.round_id)
-    return f"bid {_money(made.bid_micros)}" if made else ""
 
 
 def _asked(domain: Domain) -> object:

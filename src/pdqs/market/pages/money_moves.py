@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -59,7 +60,8 @@ def ledger_page(request: Request, session: OperatorSession, after: After = None)
     """The trial balance, what is owed, and money in and out."""
     market, done = market_of(request), request.query_params.get("done", "")
     entered = if_any(lambda: transfers.one_transfer(market, session.user, done)) if done else None
-    return page(request, "operator/ledger.html", entered=entered, fault="", **_ledger(market, session.user, after))
+    values: Filled = {"entered": entered, "given": _given({}), "fault": ""}
+    return page(request, "operator/ledger.html", **values, **_ledger(market, session.user, after))
 
 
 @router.post("/{move}")
@@ -75,9 +77,15 @@ def move_money(request: Request, move: str, session: OperatorSession, form: Form
             return RedirectResponse(f"/operator/ledger?done={done.transaction_id}", status_code=303)
         asked = _asked(market, session.user, move, form)
     except MarketError as refused:
-        values = _ledger(market, session.user, None)
-        return page(request, "operator/ledger.html", status=refused.status, entered=None, fault=str(refused), **values)
+        given = _given(form if move == "deposit" else {})
+        values: Filled = {"entered": None, "given": given, "fault": str(refused), **_ledger(market, session.user, None)}
+        return page(request, "operator/ledger.html", status=refused.status, **values)
     return page(request, "operator/confirm.html", move=asked, key=key)
+
+
+def _given(form: Mapping[str, object]) -> dict[str, str]:
+    """What was chosen and typed for a deposit, so that a refusal loses none of it."""
+    return {name: str(form.get(name, ""))[:200] for name in ("user_id", "amount")}
 
 
 def _enter(market: Market, user: User, move: str, form: FormData, key: str) -> Transaction:
@@ -116,6 +124,8 @@ def _transfer(money: Currency, form: FormData) -> Transfer:
         if micros == 0 or micros != money.payable(micros):
             least = money.exact(money.step)
             raise InputError(f"amount: it must be at least {least}, and have at most {money.decimals} decimals")
+        if not form.get("user_id"):
+            raise UnprocessableError(ProblemType.BAD_AMOUNT, "choose a consumer")
         return Transfer(user_id=str(form.get("user_id", "")), amount_micros=micros)
     except InputError as doubt:
         raise UnprocessableError(ProblemType.BAD_AMOUNT, str(doubt)) from None

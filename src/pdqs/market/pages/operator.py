@@ -15,6 +15,7 @@ from pdqs.market.groups import groups_by_user
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.invitation_files import Guest, qr_svg
 from pdqs.market.looking_up import MOST_LETTERS, people_like
+from pdqs.market.pages.code_once import let_in_before, renewed_since
 from pdqs.market.pages.confirming import asked_back, is_confirmed, to_cancel, to_change_access
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
@@ -78,6 +79,9 @@ def invite(request: Request, session: OperatorSession, form: Form) -> Response:
         newcomer = NewUser.model_validate({"role": form.get("role"), "name": str(form.get("name", "")).strip()})
         if newcomer.role == "operator":
             passkeys.require_fresh(market_of(request), session)
+        before = let_in_before(market_of(request), session.user, newcomer, form)
+        if before is not None:
+            return _people_page(request, session.user, shown_before=before)
         made = round_steps.register_user(market_of(request), session.user, newcomer, key_of(form))
     except ValidationError:
         fault = "Give a name of 1 to 80 letters and choose a role."
@@ -89,12 +93,14 @@ def invite(request: Request, session: OperatorSession, form: Form) -> Response:
 
 @router.post("/people/{user_id}/code")
 def renew(request: Request, user_id: UserId, session: OperatorSession, form: Form) -> Response:
-    """A fresh code for someone; the one before is void."""
-    assert form is not None  # its CSRF token has been checked
+    """A fresh code for someone; the one before is void. The page loaded again makes no other."""
     try:
         passkeys.require_fresh(market_of(request), session)
     except MarketError as refused:
         return _people_page(request, session.user, status=refused.status, fault=str(refused))
+    before = renewed_since(market_of(request), session.user, user_id, form)
+    if before is not None:
+        return _people_page(request, session.user, shown_before=before)
     made = round_steps.renew_code(market_of(request), session.user, user_id)
     return _people_page(request, session.user, invitation=made)
 
@@ -123,6 +129,7 @@ def _people_page(
     after: str | None = None,
     status: int = 200,
     invitation: Invitation | None = None,
+    shown_before: User | None = None,
     fault: str = "",
 ) -> Response:
     listed = people_like(market_of(request), user, text, after=after)
@@ -133,6 +140,7 @@ def _people_page(
         "people": listed,
         "base": f"{address_of_market(request)}/",
         "invitation": invitation,
+        "shown_before": shown_before,
         "fault": fault,
         "text": text,
     }

@@ -51,6 +51,11 @@ class Standing:
         return self._turn(self.offer)
 
     @property
+    def seen(self) -> str:
+        """What a page of hers shows: the stage and her own price, which she may have changed elsewhere."""
+        return f"{self.stage} {self.bid.bid_micros}" if self.bid else self.stage
+
+    @property
     def stages(self) -> int:
         """How many stages the round has in all."""
         if isinstance(self.notice, NoticeSummary):
@@ -103,10 +108,10 @@ def _beside(market: Market, standing: Standing, codes: int) -> Filled:
 
 @router.get("/rounds/{round_id}/stage")
 def stage(request: Request, round_id: RoundId, session: OwnerSession) -> Response:
-    """The round's stage alone, for the page to notice when it changes."""
+    """The round's stage and what is seen of it, for the page to notice when it changes."""
     market = market_of(request)
     standing = _standing(market, session.user, reads.notice(market, session.user, round_id))
-    return JSONResponse({"stage": standing.stage}, headers={"Cache-Control": "no-store"})
+    return JSONResponse({"stage": standing.stage, "seen": standing.seen}, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/earnings")

@@ -74,14 +74,15 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
     faults: dict[str, str] = {}
     reader = _Reader(fields, faults, currency)
     owners = reader.whole("owners", least=2, most=10_000_000)
+    low, high = reader.price_range()
     message = {
         "query": _query(reader),
         "attribute": fields["attribute"] or "unnamed",
         "purpose": " ".join(fields["purpose"].split()),
         "use": " ".join(fields["use"].split()),
         "budget_micros": reader.micros("budget", least=1),
-        "bid_low_micros": reader.micros("bid_low"),
-        "bid_high_micros": reader.micros("bid_high", least=1),
+        "bid_low_micros": low,
+        "bid_high_micros": high,
         "epsilon_max": reader.number("epsilon_max", least=0.01, most=16.0),
         "minimum_owners": reader.whole("minimum_owners", least=2, most=1_000_000),
         "bid_seconds": reader.seconds("bid"),
@@ -237,6 +238,12 @@ class _Reader:
                 f"Give an amount {'above 0 and ' if least else ''}up to {self.currency.shown(MOST_BUDGET_MICROS)}."
             )
         return min(max(found, least), MOST_BUDGET_MICROS)
+
+    def price_range(self) -> tuple[int, int]:
+        low, high = self.micros("bid_low"), self.micros("bid_high", least=1)
+        if low >= high and not {"bid_low", "bid_high"} & self.faults.keys():
+            self.faults["bid_low"] = "The lowest price must be below the highest."
+        return low, high
 
     def seconds(self, name: str) -> int:
         unit = SECONDS.get(self.fields[f"{name}_unit"], 0)

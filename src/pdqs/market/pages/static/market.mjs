@@ -19,12 +19,18 @@ export async function visiting() {
   return new Visit(device, asker(new URL("..", import.meta.url).href.replace(/\/$/, ""), { "X-CSRF-Token": meta("csrf-token") }));
 }
 
+const ahead = Number(meta("now") || Date.now()) - Date.now();
+
+/** The market's time, whatever this machine's own clock says. */
+export const marketNow = () => Date.now() + ahead;
+
 export const epsilonText = (nanos) => (nanos / 1e9).toFixed(4);
 
 export function trouble(fault) {
   const box = document.getElementById("trouble");
   box.textContent = inWords(fault);
   box.hidden = false;
+  box.scrollIntoView({ block: "nearest" }); // the button that asked may be screens below; at once, as nothing here glides
 }
 
 export function calm() {

@@ -3,20 +3,21 @@
 import { facts } from "../device/account.mjs";
 import { chanceInWords } from "../device/lots.mjs";
 import { oddsInWords } from "../device/price.mjs";
-import { arrived, calm, epsilonText, money, number, owed, trouble, visiting } from "./market.mjs";
+import { arrived, calm, epsilonText, marketNow, money, number, owed, trouble, visiting } from "./market.mjs";
 import { follow } from "./events.mjs";
 import { priceForm, priceGiven } from "./price-form.mjs";
 import { checkedTurn } from "./owner-stage.mjs";
 
 const page = document.getElementById("device");
-const { round, stage } = page.dataset;
+const { round, stage, seen } = page.dataset;
+let closed = false;
 
 const show = (name, text) => {
   for (const place of page.querySelectorAll(`[data-show="${name}"]`)) place.textContent = text;
 };
 const say = (words) => { document.getElementById("said").textContent = words; };
 const check = (name, passed) => page.querySelector(`[data-check="${name}"]`)?.classList.add(passed ? "passed" : "failed");
-const ready = (form) => form.querySelectorAll("[data-ready]").forEach((button) => { button.disabled = false; });
+const ready = (form) => form.querySelectorAll("[data-ready]").forEach((button) => { button.disabled = closed; });
 const fault = (id, words) => {
   const place = document.getElementById(id);
   place.textContent = words;
@@ -26,14 +27,31 @@ const fault = (id, words) => {
 /** Do what a button asks for, once however often it is pressed; what stands against it is said. */
 async function once(form, act) {
   const buttons = [...form.querySelectorAll("[data-ready]")];
+  const pressed = document.activeElement;
   calm();
   buttons.forEach((button) => { button.disabled = true; });
   try {
     await act();
   } catch (refusal) {
+    ready(form);
+    pressed?.focus({ preventScroll: true }); // a button that is off loses it, and she may want to try again
     trouble(refusal);
-    buttons.forEach((button) => { button.disabled = false; });
   }
+}
+
+/** Once the time to bid is over, the page says so and invites no bid, however long it has been open. */
+function watchTheClose() {
+  const look = () => {
+    if (marketNow() < Number(page.dataset.closes)) return;
+    clearInterval(timer);
+    closed = true;
+    page.querySelectorAll("[data-open]").forEach((part) => { part.hidden = true; });
+    page.querySelectorAll("[data-closed]").forEach((part) => { part.hidden = false; });
+    page.querySelectorAll("[data-ready]").forEach((button) => { button.disabled = true; });
+    say("Bids are closed.");
+  };
+  const timer = setInterval(look, 1000);
+  look();
 }
 
 async function bidding(visit) {
@@ -55,7 +73,7 @@ async function waiting(visit) {
   const [change, withdraw] = [document.getElementById("bid-form"), document.getElementById("withdraw-form")];
   const earlier = await visit.device.bidFor(round);
   document.getElementById("elsewhere").hidden = Boolean(earlier);
-  document.getElementById("change").hidden = !earlier;
+  document.getElementById("change").hidden = !earlier || closed;
   priceForm(change, earlier?.bid_micros ?? null, (price) => (price ? `Change it to ${price}` : "Change it"));
   [change, withdraw].forEach(ready);
   change.addEventListener("submit", (event) => {
@@ -83,6 +101,12 @@ function answerCode() {
   const place = (given - Number(field.dataset.start)) / Number(field.dataset.step);
   const code = Math.round(place);
   return Math.abs(place - code) <= 1e-6 && code >= 0 && code < Number(field.dataset.size) ? code : null;
+}
+
+/** Where the answer is typed, or the first of those to choose from: a group of them cannot be focused itself. */
+function answerField() {
+  const field = document.getElementById("answer");
+  return field.querySelector("input") ?? field;
 }
 
 function forgetAnswer() {
@@ -194,7 +218,7 @@ async function reporting(visit) {
     calm();
     const code = answerCode();
     fault("answer-fault", code === null ? "Choose an answer that the question allows." : "");
-    if (code === null) { document.getElementById("answer").focus(); return; }
+    if (code === null) { answerField().focus(); return; }
     await once(form, async () => {
       const stored = await visit.draw(review, code, agreed());
       forgetAnswer();
@@ -229,7 +253,7 @@ async function watch() {
   try {
     const answer = await fetch(page.dataset.look, { redirect: "manual" });
     const signedOut = answer.type === "opaqueredirect"; // show the door
-    if (signedOut || (answer.ok && (await answer.json()).stage !== stage)) { location.reload(); return false; }
+    if (signedOut || (answer.ok && (await answer.json()).seen !== seen)) { location.reload(); return false; }
   } catch {
     // Out of reach: look again later.
   }
@@ -237,6 +261,7 @@ async function watch() {
 }
 
 try {
+  if (stage === "bid" || stage === "waiting") watchTheClose();
   const visit = await visiting();
   if (stage === "bid") await bidding(visit);
   if (stage === "waiting") await waiting(visit);

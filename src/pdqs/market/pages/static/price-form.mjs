@@ -12,16 +12,21 @@ function mark(micros) {
   for (const row of rows) row.classList.toggle("here", micros !== null && row === nearest);
 }
 
+const within = (price, micros) => micros >= Number(price.dataset.low) && micros <= Number(price.dataset.high);
+const rangeOf = (price) => `Give a price from ${money(Number(price.dataset.low))} to ${money(Number(price.dataset.high))}.`;
+
 /** Let number and slider follow each other; `label` is what the button says of an amount. */
 export function priceForm(form, startMicros, label) {
   const [price, slider] = [at("price"), at("price-slider")];
   const most = Number(price.dataset.epsilon);
   const explain = () => {
     const { micros, fault } = amount(price.value);
-    at("price-means").textContent = fault ? "" : `You would be paid at least ${owed(Math.ceil(micros * most))} if you are asked for the most; you may be paid more, never less.`;
-    form.querySelector("[data-ready]").textContent = label(fault ? "" : money(micros));
-    if (!fault) slider.value = String(micros);
-    mark(fault ? null : micros);
+    const good = !fault && within(price, micros);
+    at("price-means").textContent = fault ? "" : good ? `You would be paid at least ${owed(Math.ceil(micros * most))} if you are asked for the most; you may be paid more, never less.` : rangeOf(price);
+    form.querySelector("[data-ready]").textContent = label(good ? money(micros) : "");
+    if (good) slider.value = String(micros);
+    slider.setAttribute("aria-valuetext", money(Math.round(Number(slider.value)))); // else it is read out in millionths
+    mark(good ? micros : null);
   };
   slider.value = String(startMicros ?? (Number(slider.min) + Number(slider.max)) / 2);
   if (startMicros !== null && !price.value) price.value = money(startMicros); // what she has typed already stays
@@ -38,10 +43,9 @@ export function priceForm(form, startMicros, label) {
 /** The price as it stands in the form, in micro-units; null, with the reason beside the field, where it is none. */
 export function priceGiven() {
   const price = at("price");
-  const [low, high] = [Number(price.dataset.low), Number(price.dataset.high)];
   const { micros, fault } = amount(price.value);
-  const range = `Give a price from ${money(low)} to ${money(high)}.`;
-  const wrong = fault ? `${fault[0].toUpperCase()}${fault.slice(1)}. ${range}` : micros < low || micros > high ? range : "";
+  const range = rangeOf(price);
+  const wrong = fault ? `${fault[0].toUpperCase()}${fault.slice(1)}. ${range}` : within(price, micros) ? "" : range;
   at("price-fault").textContent = wrong;
   at("price-fault").hidden = !wrong;
   price.setAttribute("aria-invalid", String(Boolean(wrong)));
