@@ -270,7 +270,7 @@ def test_the_preview_is_a_chart_with_words_and_a_table(consumer: Person) -> None
         ({"owners": "2.5"}, "owners"),
         ({"epsilon_max": "0"}, "epsilon_max"),
         ({"bid_time": "0"}, "bid_time"),
-        ({"bid_low": "2", "bid_high": "1"}, ""),
+        ({"bid_low": "2", "bid_high": "1"}, "bid_low"),
         ({"kind": "histogram", "labels": "only one"}, "labels"),
         ({"kind": "histogram", "labels": "same\nsame"}, ""),
     ],
