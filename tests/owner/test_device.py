@@ -346,3 +346,11 @@ def test_a_receipt_that_was_lost_on_its_way_may_come_after_that_of_a_later_repor
             device.take_receipt(first, late)
     accepted = [report.accepted_at_ms is not None for report in ledger.account().reports()]
     assert accepted == [taken, True]
+
+
+@pytest.mark.parametrize("seconds", [0, -(10**9), 2**31, 1e308, "60", True])
+def test_terms_that_give_no_time_to_report_are_refused_when_she_bids(ledger: Ledger, seconds: object) -> None:
+    about = retold(notice(state="open"), report_seconds=seconds)
+    with pytest.raises(OfferRefused, match="the terms cannot be read"):
+        Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS).bid(about, BID)
+    assert ledger.account().bid(MARKET, about.round_id) is None

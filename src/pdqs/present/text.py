@@ -59,6 +59,8 @@ def printable(text: str, most: int = 400) -> str:
 
     >>> printable("no\\x1b[2Jsuch\\nround")
     'no?[2Jsuch?round'
+    >>> printable("half a letter: \\ud800")  # which no terminal could be told
+    'half a letter: ?'
     """
     shown = _UNSHOWN.sub("?", text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
