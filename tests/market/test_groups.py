@@ -127,7 +127,7 @@ def test_a_list_of_invitations_may_have_a_column_of_groups(town: Town) -> None:
         invitations.register_many(
             town.market, town.operator, new.model_copy(update={"role": "consumer"}), "another-one"
         )
-    with pytest.raises(UnprocessableError, match="row 1: a group's name has 1 to 40 letters"):
+    with pytest.raises(UnprocessableError, match="row 2: a group's name has 1 to 40 letters"):
         guests_in(b"name,group\nAnn," + b"x" * 41 + b"\n")
 
 

@@ -102,10 +102,9 @@ def test_the_files_of_a_list_hold_codes_links_and_pictures(town: Town) -> None:
     [
         (b"", "it has 0 names"),
         (b"name,role\n\xff\n", "not UTF-8"),
-        (b"name\n" + b"x" * 81, "row 1: a name has 1 to 80 letters"),
-        (b"name\nAnn\n\nBo\n", "row 2"),
+        (b"name\n" + b"x" * 81, "row 2: a name has 1 to 80 letters"),
         (b"x\n" * (MOST_AT_ONCE + 1), "are let in at a time"),
-        (b"name,role\nAnn\n", "row 1 has 1 cells"),
+        (b"name,role\nAnn,x,y\n", "row 2 has 3 cells"),
     ],
 )
 def test_a_list_that_cannot_be_meant_lets_nobody_in(raw: bytes, said: str) -> None:
@@ -163,9 +162,9 @@ def test_what_failed_stays_owed_and_can_be_asked_for_again(either_town: Town) ->
         (lambda text: text.replace("1.00", "1.01"), "another amount"),
         (lambda text: text.replace("paid", "sent"), "must be paid or failed"),
         (lambda text: text.replace("p_", "q_"), "there is no payout"),
-        (lambda text: text + text.splitlines()[1], "stands in it twice"),
-        (lambda text: text.replace("amount", "sum"), "there is no amount"),
-        (lambda text: text.replace("1.00", "1,5"), "row 1"),
+        (lambda text: text + text.splitlines()[1], "stands in rows 2 and 4"),
+        (lambda text: text.replace("amount", "sum"), "there is no column 'amount'"),
+        (lambda text: text.replace("1.00", "1,5"), "row 2"),
         (lambda _: "", "empty"),
     ],
 )

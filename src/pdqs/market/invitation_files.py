@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import io
-import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +13,15 @@ import segno
 
 from pdqs.market.groups import group_names
 from pdqs.market.times import moment_text
-from pdqs.model.errors import InputError, PdqsError
+from pdqs.model.errors import PdqsError
 from pdqs.protocol.market_messages import Invitation
 from pdqs.protocol.operator_messages import MOST_AT_ONCE
 from pdqs.protocol.problems import ProblemType, UnprocessableError
-from pdqs.tables.delimited import joined, parse, text_of
+from pdqs.tables.delimited import joined
+from pdqs.tables.lists import read_list, text_of_list
 from pdqs.tables.spreadsheet import harmless
 
 _LIST = Path("the list")
-_ZIPPED = b"PK\x03\x04"
 _COLUMNS = ("name", "role", "user_id", "code", "link", "good_until")
 _STYLE = """body{font:16px/1.4 system-ui,sans-serif;margin:1rem}
 ul{list-style:none;padding:0;display:flex;flex-wrap:wrap}
@@ -51,6 +50,8 @@ class GuestList:
 
     names: list[str]
     groups: list[list[str]]
+    rows: list[int]
+    """The number of each in the spreadsheet."""
 
 
 def guests_in(raw: bytes) -> GuestList:
@@ -61,27 +62,21 @@ def guests_in(raw: bytes) -> GuestList:
     >>> guests_in(b"name,group\\nAnn,Nurses | Night shift\\nBo,\\n").groups
     [['Nurses', 'Night shift'], []]
     """
-    if raw.startswith(_ZIPPED):
-        raise _unfit("this is a spreadsheet, not a CSV file: save it as CSV first")
     try:
-        text = text_of(raw, _LIST)
-        first = [cell.strip(' "').lower() for cell in re.split("[,;\t]", next(iter(text.splitlines()), ""))]
-        if "name" not in first and len(first) > 1:
-            raise InputError("it has several columns, and none is called name: write name above the names")
-        if first == ["group"]:
-            raise InputError("it has a column of groups, and none of names")
-        sheet = parse(text if "name" in first else f"name\n{text}", _LIST, ["name"])
-        header = tuple(cell.lower() for cell in sheet.header)
-        names = [row[header.index("name")] for row in sheet.rows]
-        cells = [row[header.index("group")] for row in sheet.rows] if "group" in header else []
+        listed = read_list(text_of_list(raw, _LIST), _LIST, ["name"], alone="name")
     except PdqsError as fault:
         raise _unfit(str(fault)) from None
-    wrong = [row for row, name in enumerate(names, start=1) if not 1 <= len(name) <= 80 or not name.isprintable()]
+    if listed.header == ("name",) and listed.rows and listed.rows[0][1][0].lower() == "group":
+        raise _unfit("it has a column of groups, and none of names")
+    names, rows = listed.column("name"), listed.numbers
+    wrong = [row for row, name in zip(rows, names, strict=True) if not 1 <= len(name) <= 80 or not name.isprintable()]
     if wrong:
         raise _unfit(f"row {wrong[0]}: a name has 1 to 80 letters")
     if not 1 <= len(names) <= MOST_AT_ONCE:
         raise _unfit(f"it has {len(names):,} names, and 1 to {MOST_AT_ONCE} are let in at a time")
-    return GuestList(names=names, groups=[_groups(cell, row) for row, cell in enumerate(cells, start=1)])
+    cells = listed.column("group") if "group" in listed.header else []
+    groups = [_groups(cell, row) for row, cell in zip(rows, cells, strict=False)]
+    return GuestList(names=names, groups=groups, rows=rows)
 
 
 def _groups(cell: str, row: int) -> list[str]:

@@ -30,7 +30,8 @@ from pdqs.model.money import Currency, parse_money
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.operator_messages import PayoutBatch, PayoutBatchPage
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
-from pdqs.tables.delimited import joined, parse
+from pdqs.tables.delimited import joined
+from pdqs.tables.lists import read_list, text_of_list
 from pdqs.tables.spreadsheet import harmless
 
 MOST_LINES = 2_000
@@ -116,19 +117,29 @@ def read_confirmation(text: str) -> list[Said]:
     4000000
     """
     try:
-        sheet = parse(text.removeprefix("\\ufeff"), _FILE, TOLD)
-        missing = [name for name in TOLD if name not in sheet.header]
-        if missing:
-            raise _unfit(f"its first line must name {', '.join(TOLD)}; there is no {missing[0]}")
-        columns = zip(*(sheet.column(name) for name in TOLD), strict=True)
-        found = [_said(row, *cells) for row, cells in enumerate(columns, start=1)]
+        listed = read_list(text, _FILE, TOLD)
+        columns = zip(listed.numbers, *(listed.column(name) for name in TOLD), strict=True)
+        found = [_said(row, *cells) for row, *cells in columns]
     except MarketError:
         raise
     except PdqsError as fault:
         raise _unfit(str(fault)) from None
-    if len({said.reference for said in found}) < len(found):
-        raise _unfit("a reference stands in it twice")
+    if not found:
+        raise _unfit("it has no rows under its first line")
+    seen: dict[str, int] = {}
+    for said in found:
+        first = seen.setdefault(said.reference, said.row)
+        if first != said.row:
+            raise _unfit(f"the same reference stands in rows {first} and {said.row}")
     return found
+
+
+def confirmation_text(raw: bytes) -> str:
+    """The text of a confirmation that came as a file."""
+    try:
+        return text_of_list(raw, _FILE)
+    except PdqsError as fault:
+        raise _unfit(str(fault)) from None
 
 
 def _said(row: int, reference: str, status: str, amount: str) -> Said:

@@ -62,7 +62,7 @@ async def read_confirmation(request: Request, batch_id: BatchId, session: Operat
     access.check_csrf(session, str(form.get("csrf_token", "")))
     market = market_of(request)
     try:
-        text = str(form.get("text", "")) or (await _file(form)).decode("utf-8-sig", errors="replace")
+        text = str(form.get("text", "")) or payouts.confirmation_text(await _file(form))
         told = payouts.read_confirmation(text)
         if form.get("confirmed") == "yes":
             await run_in_threadpool(payouts.confirm_batch, market, session.user, batch_id, text)

@@ -1,0 +1,119 @@
+"""Lists as spreadsheets save them: all three kinds are read alike, and a bad row is called by its number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from market.town import Town
+from pdqs.market import groups, payouts
+from pdqs.market.group_files import add_from
+from pdqs.market.invitation_files import guests_in
+from pdqs.model.errors import PdqsError
+from pdqs.protocol.problems import UnprocessableError
+
+KINDS = ("names", "groups", "confirmation")
+HEADERS = {
+    "names": ["name", "group"],
+    "groups": ["user_id", "group"],
+    "confirmation": ["reference", "status", "amount"],
+}
+ROWS = {
+    "names": [["Ann", "Nurses"], ["Bo", "Drivers"]],
+    "groups": [["u_000000000000000000000001", "Nurses"], ["u_000000000000000000000002", "Drivers"]],
+    "confirmation": [["p_1", "paid", "1.00"], ["p_2", "failed", "2.00"]],
+}
+SAVED: dict[str, Callable[[list[list[str]]], str]] = {
+    "plain": lambda rows: "".join(",".join(row) + "\n" for row in rows),
+    "with a mark": lambda rows: "\ufeff" + "".join(",".join(row) + "\n" for row in rows),
+    "semicolons and CRLF": lambda rows: "".join(";".join(row) + "\r\n" for row in rows),
+    "tabs": lambda rows: "".join("\t".join(row) + "\n" for row in rows),
+    "old Mac": lambda rows: "".join(",".join(row) + "\r" for row in rows),
+    "all in quotation marks": lambda rows: "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in rows),
+    "trailing commas": lambda rows: "".join(",".join(row) + ",,,\n" for row in rows),
+    "blank rows between": lambda rows: "\n".join(",".join(row) + "\n" for row in rows),
+    "rows of spaces": lambda rows: "   \n".join(",".join(row) + "\n" for row in rows),
+    "rows of commas": lambda rows: ",,\n , ,\n".join(",".join(row) + "\n" for row in rows),
+    "a blank row first": lambda rows: "\r\n,,\r\n" + "".join(",".join(row) + "\r\n" for row in rows),
+    "blank rows last": lambda rows: "".join(",".join(row) + "\n" for row in rows) + ",\n\n  \n",
+    "a large first letter": lambda rows: "".join(
+        ",".join(cell.capitalize() if place == 0 else cell for cell in row) + "\n" for place, row in enumerate(rows)
+    ),
+}
+
+
+def _read(town: Town, folder: Path, kind: str, text: str) -> object:
+    """What a list of a kind says, by whichever door it comes."""
+    if kind == "names":
+        listed = guests_in(text.encode())
+        return [[name, *of] for name, of in zip(listed.names, listed.groups, strict=True)]
+    if kind == "confirmation":
+        return [(one.reference, one.paid, one.amount_micros) for one in payouts.read_confirmation(text)]
+    path = folder / "groups.csv"
+    path.write_text(text, newline="")
+    add_from(town.market, town.operator, path)
+    return [(one.name, one.owners) for one in groups.all_groups(town.market, town.operator).items]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("saved", SAVED)
+def test_a_list_is_read_however_it_was_saved(town: Town, tmp_path: Path, kind: str, saved: str) -> None:
+    town.add_owners(2)
+    rows = [HEADERS[kind], *ROWS[kind]]
+    expected = {
+        "names": ROWS["names"],
+        "groups": [("Drivers", 1), ("Nurses", 1)],
+        "confirmation": [("p_1", True, 1_000_000), ("p_2", False, 2_000_000)],
+    }
+    assert _read(town, tmp_path, kind, SAVED[saved](rows)) == expected[kind]
+
+
+BAD = {
+    "names": ["n" * 81, ""],
+    "groups": ["u_nobody", "Nurses"],
+    "confirmation": ["p_3", "sent", "1.00"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bad_row_is_called_by_the_number_that_a_spreadsheet_shows(town: Town, tmp_path: Path, kind: str) -> None:
+    """Row 1 names the columns, row 3 is blank, and row 4 has a cell of two lines."""
+    town.add_owners(2)
+    first, second = ROWS[kind]
+    two_lines = [*(f'"{cell}\n"' for cell in second[:-1]), second[-1]]
+    rows = [HEADERS[kind], first, [""], two_lines, BAD[kind]]
+    with pytest.raises(PdqsError, match=r"\brow 5\b"):
+        _read(town, tmp_path, kind, SAVED["plain"](rows))
+    with pytest.raises(PdqsError, match=r"row 2 has \d cells, but the first line names \d columns"):
+        _read(town, tmp_path, kind, SAVED["plain"]([HEADERS[kind], [*first, "more", "and more"]]))
+
+
+def test_names_without_a_header_are_numbered_from_the_first_and_blank_lines_are_passed_over() -> None:
+    assert guests_in(b"\n  \nAnn Lee\n\nBo;;\n").names == ["Ann Lee", "Bo;;"]
+    assert guests_in(b"Ann,,\n,,\nBo,,\n").names == ["Ann", "Bo"]
+    with pytest.raises(UnprocessableError, match="row 3: a name has 1 to 80 letters"):
+        guests_in(b"Ann\n\n" + b"x" * 81)
+
+
+@pytest.mark.parametrize("row", ["u_000000000000000000000001,", "u_000000000000000000000001, | ", ",Nurses"])
+def test_a_row_of_groups_with_half_of_it_missing_is_named(town: Town, tmp_path: Path, row: str) -> None:
+    town.add_owners(1)
+    with pytest.raises(PdqsError, match=r"row 2: there is no (user_id|group); nobody was put into a group"):
+        _read(town, tmp_path, "groups", f"user_id,group\n{row}\n")
+
+
+def test_a_confirmation_is_never_guessed_at() -> None:
+    header = "reference,status,amount\n"
+    for text, why in (
+        (header, "no rows under its first line"),
+        (header + "p_1,paid,1.00\n\np_1,paid,1.00\n", "the same reference stands in rows 2 and 4"),
+        ("reference,status,amount,amount\np_1,paid,1.00,2.00\n", "two of its columns are called amount"),
+        (header + "p_1,paid\n", "row 2"),
+    ):
+        with pytest.raises(UnprocessableError, match=why):
+            payouts.read_confirmation(text)
+    for raw, why in ((b"PK\x03\x04...", "save it as CSV first"), (header.encode("utf-16"), "UTF-8")):
+        with pytest.raises(UnprocessableError, match=why):
+            payouts.confirmation_text(raw)
