@@ -10,7 +10,8 @@ it. An entry is a flat JSON object whose ``kind`` is one of
     bid-accepted    ... and the market signed for it: ``receipt``
     bid-withdrawn   ... and was withdrawn before bids closed, there at ``withdrawn_at_ms`` by the market's clock
     lots            who was asked went by lot: ``asked``, draw, chance, posted price, and the evidence for them
-    question        the side that she was asked about first: ``stage``, ``side``; no other is answered in the round
+    question        the side that she was asked about first: ``stage``, ``side``; no other is answered in the round;
+                    ``closes_at_ms`` is the end of that stage as it was told then
     drawn           a report was drawn, and its eps charged for life
     sent, accepted, refused, paid     what became of it; ``accepted`` holds the signed receipt
 
@@ -23,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from pdqs.owner.lifetime_cap import DEFAULT_CAP_NANOS, DEFAULT_OVERALL_CAP_NANOS, OVERALL, Spending
@@ -76,6 +77,8 @@ class StoredQuestion:
 
     stage: int
     side: int
+    closes_at_ms: int = field(default=0, compare=False)
+    """When her stage closes, as it was told with the question; 0 in accounts from before this was kept."""
 
 
 @final
@@ -235,7 +238,9 @@ class Account:
     def question(self, market: str, round_id: str) -> StoredQuestion | None:
         """The question that this device was asked in a round, as it was first told."""
         told = [e for e in self._of(market, round_id) if e["kind"] == "question"]
-        return StoredQuestion(stage=told[0]["stage"], side=told[0]["side"]) if told else None
+        if not told:
+            return None
+        return StoredQuestion(stage=told[0]["stage"], side=told[0]["side"], closes_at_ms=told[0].get("closes_at_ms", 0))
 
     def report(self, market: str, round_id: str) -> StoredReport | None:
         """The report this device made in a round, if it made one."""

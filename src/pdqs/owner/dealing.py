@@ -52,7 +52,9 @@ def asked_in_words(told: Told, offer: Offer) -> str:
 
 def question_of(offer: Offer) -> StoredQuestion | None:
     """What the device binds the round to; nothing where all owners are asked the same, or her stage has not come."""
-    return None if offer.side is None else StoredQuestion(stage=offer.stage, side=offer.side)
+    if offer.side is None:
+        return None
+    return StoredQuestion(stage=offer.stage, side=offer.side, closes_at_ms=offer.reports_close_at_ms)
 
 
 def stage_of(told: Told) -> StageNotice | None:

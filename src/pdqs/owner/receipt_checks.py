@@ -35,6 +35,14 @@ def _report_of(told: Told) -> tuple[StoredReport, ReportReceipt]:
     return told.report, told.report_there
 
 
+def _closed_ms(told: Told) -> int:
+    """When reports of hers closed: those of her own stage, where there are stages, as it was first told."""
+    if told.asked is None:
+        return told.notice.reports_close_at_ms or 0
+    now = [stage.closes_at_ms for stage in told.notice.stages if stage.number == told.asked.stage]
+    return min([*now, *([told.asked.closes_at_ms] if told.asked.closes_at_ms else [])], default=0)
+
+
 def _paid(told: Told) -> str | None:
     promised = told.report.payment_micros if told.report else 0
     paid = "nothing" if told.paid_micros is None else exact_money(told.paid_micros)
@@ -88,7 +96,7 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
             "report receipt",
             lambda t: _wrong(
                 "says that the report came late",
-                t.notice.bids_close_at_ms <= _receipt_of(t).received_at_ms < (t.notice.reports_close_at_ms or 0),
+                t.notice.bids_close_at_ms <= _receipt_of(t).received_at_ms < _closed_ms(t),
             ),
         ),
         "receipt count": (

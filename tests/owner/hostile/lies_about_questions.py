@@ -8,9 +8,10 @@ from typing import Any
 
 import pdqs
 from pdqs.protocol.device_messages import DomainMessage
+from pdqs.rounds.commitments import commitment_to
 
 from .edits import on, put
-from .market import MEDIAN, ROUND, Edit, Json, Lie, Script
+from .market import MEDIAN, ROUND, Edit, Json, Lie, Script, sign
 
 HONEST = Lie(goal="nothing")
 
@@ -102,7 +103,34 @@ def priced_for_two(offer: Json) -> None:
 TOLD_BEFORE = {"kind": "question", "round_id": ROUND, "stage": 1, "side": 4}
 
 
+EARLY_SEED = bytes(range(5, 37))
+"""With this one she is asked in the second of four stages, and later ones are to come."""
+
+
+def early(script: Script) -> None:
+    script.seed = EARLY_SEED
+    script.document["seed_hash"] = commitment_to("seed", EARLY_SEED)
+
+
+def too_late(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+    """The report is signed for as one that came once her stage was over, though others were still asked."""
+    if told == "PUT report":
+        body = sign({**body, "received_at_ms": script.closes}, script.key)
+    return status, body
+
+
+def too_late_by_a_moved_end(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+    """The same, with another end of her stage than she was told."""
+    if told == "GET notice" and script.offers_told > 1:
+        body["stages"][-1]["closes_at_ms"] += 60_000
+    return too_late(script, told, status, body)
+
+
 STAGES = {
+    "a receipt from after her own stage": staged("receipt time", too_late, goal="accepted", before=early),
+    "a receipt from after her own stage, whose end it moved": staged(
+        "receipt time", too_late_by_a_moved_end, goal="accepted", before=early
+    ),
     "a side beyond the last value": offered({"side", "stage opened"}, put(side=4000)),
     "a side that everyone is on": staged("side", before=lambda s: setattr(s, "side", 20)),
     "a side outside what the stage was opened for": offered(

@@ -2,7 +2,7 @@
 // Each gives a sentence that says what is wrong, or nothing. `shape`, which Python's messages do by themselves, is here
 // by name too; visit.mjs makes it of all that comes in.
 
-import { closingMs, DEAL_CHECKS, promisedQuestion, waits } from "./dealing.mjs";
+import { closedMs, closingMs, DEAL_CHECKS, promisedQuestion, waits } from "./dealing.mjs";
 import { seen } from "./account.mjs";
 import { LOT_CHECKS, MARGIN_MS } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
@@ -121,7 +121,7 @@ export const CHECKS = {
   "receipt payment": ["report receipt", (t) => wrong(t.reportThere.payment_micros === t.report.payment_micros,
     `The market's receipt promises ${money(t.reportThere.payment_micros)} where the offer said ${money(t.report.payment_micros)}.`)],
   "receipt time": ["report receipt", (t) => wrong(t.notice.bids_close_at_ms <= t.reportThere.received_at_ms
-    && t.reportThere.received_at_ms < (t.notice.reports_close_at_ms ?? 0), "The market's receipt says that the report came late.")],
+    && t.reportThere.received_at_ms < closedMs(t), "The market's receipt says that the report came late.")],
   "receipt count": ["report receipt", (t) => wrong(t.acceptedBefore < t.reportThere.ordinal && t.reportThere.ordinal <= t.made && !t.ordinals.includes(t.reportThere.ordinal), "The market's receipt counts your reports wrongly.")],
   "receipt signature": ["report receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "ReportReceipt", t.reportThere), "The market's receipt is not signed by its key.")],
   "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere, "The market signed for your report and now has none.")],

@@ -59,7 +59,7 @@ export function askedInWords(promise, offer) {
 /** Whether her question has yet to come. */
 export const waits = (promise, offer) => promise.asking.kind === "side" && offer.side === null;
 
-export const questionOf = ({ side, stage }) => (side === null || side === undefined ? null : { stage, side });
+export const questionOf = ({ side, stage, reports_close_at_ms: closes }) => (side === null || side === undefined ? null : { stage, side, closes_at_ms: closes });
 
 const stageThere = ({ notice, offer }) => notice.stages?.find(({ number }) => number === offer.stage) ?? null;
 
@@ -67,6 +67,14 @@ const stageThere = ({ notice, offer }) => notice.stages?.find(({ number }) => nu
 export function closingMs(t) {
   if (t.promise.asking.kind !== "side") return t.notice.reports_close_at_ms;
   return stageThere(t)?.closes_at_ms ?? null;
+}
+
+/** When reports of hers closed: those of her own stage, where there are stages, as it was first told. */
+export function closedMs({ notice, asked }) {
+  if (!asked) return notice.reports_close_at_ms ?? 0;
+  const now = (notice.stages ?? []).filter(({ number }) => number === asked.stage).map(({ closes_at_ms: closes }) => closes);
+  const ends = [...now, ...(asked.closes_at_ms ? [asked.closes_at_ms] : [])];
+  return ends.length ? Math.min(...ends) : 0;
 }
 
 const wrong = (good, sentence) => (good ? null : sentence);
