@@ -28,11 +28,11 @@ PDQS = [sys.executable, "-c", "from pdqs.cli import main; main()"]
 
 
 @contextmanager
-def _serving(directory: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+def serving(directory: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """A server in an empty directory, with nothing configured; gives it, its address and the operator's code."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PDQS_")}
     process = subprocess.Popen(
-        [*PDQS, "serve", "--port", "0"],
+        [*PDQS, "serve", "--port", "0", *words],
         cwd=directory,
         env=environment,
         stdout=subprocess.PIPE,
@@ -52,7 +52,7 @@ def _serving(directory: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
 
 
 def test_serve_needs_no_configuration_prints_a_link_that_works_once_and_stops_in_good_order(tmp_path: Path) -> None:
-    with _serving(tmp_path) as (process, address, code):
+    with serving(tmp_path) as (process, address, code):
         assert process.stdout is not None
         assert process.stdout.readline().startswith(f"The market is kept in {tmp_path / 'pdqs-market.db'}; ")
         with MarketClient.enter(address, code) as operator:
@@ -90,7 +90,7 @@ def test_the_operators_link_goes_to_a_terminal_or_comes_at_the_first_start_and_t
 
 
 def test_a_port_that_is_taken_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    with _serving(tmp_path) as (_, address, _code):
+    with serving(tmp_path) as (_, address, _code):
         port = address.rsplit(":", 1)[1]
         done = subprocess.run(
             [*PDQS, "serve", "--port", port], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -35,3 +35,13 @@ def kept_in(url: str) -> str | None:
 
     scheme, _, name = url.partition(":///")
     return str(Path(name).absolute()) if scheme == "sqlite" and name else None
+
+
+def browsers(count: int, *, past: bool = False) -> str:
+    """So many browsers, and the beginning of what they are.
+
+    >>> browsers(1), browsers(2, past=True)
+    ('1 browser is', '2 browsers were')
+    """
+    verbs = ("was", "were") if past else ("is", "are")
+    return f"1 browser {verbs[0]}" if count == 1 else f"{count:,} browsers {verbs[1]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select, update
 
-from pdqs.market import access, trail
+from pdqs.market import access, page_sessions, trail
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
 from pdqs.market.idempotency import derived_id, refuse_other_body
@@ -86,6 +86,14 @@ def enable_user(market: Market, actor: User, user_id: str) -> Member:
 def first_operator(market: Market) -> Invitation:
     """The operator that a market starts with, and a one-time code for her."""
     return register_user(market, _SERVER, NewUser(role="operator", name="operator"), _FIRST_KEY)
+
+
+def first_operator_pages(market: Market) -> int:
+    """How many browsers are signed in as that operator: a fresh code signs them out."""
+    with market.store.read() as connection:
+        first = select(users).where(users.c.user_id == derived_id("u", _SERVER, _FIRST_KEY))
+        row = connection.execute(first).one_or_none()
+        return len(page_sessions.listed(market, connection, access.user_from(row))) if row is not None else 0
 
 
 def is_new(market: Market) -> bool:

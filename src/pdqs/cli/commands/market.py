@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdqs.cli.market_options import Config, Database, kept_in, settings_given
+from pdqs.cli.market_options import Config, Database, browsers, kept_in, settings_given
 from pdqs.cli.shared_options import Json
 
 if TYPE_CHECKING:
@@ -73,19 +73,38 @@ def simulate(
 
 
 @run.command()
-def operator(database: Database = None, config: Config = "") -> None:
-    """Print a fresh one-time code for the operator, for whoever can reach the database."""
+def operator(
+    database: Database = None,
+    config: Config = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, though the operator is signed in somewhere.")] = False,
+) -> None:
+    """Print a fresh one-time code for the operator, for whoever can reach the database.
+
+    Every browser that is signed in as the operator is signed out, and a code that was not used yet no longer works. API
+    tokens and passkeys stay. To a person at a terminal that is said first; scripts are told afterwards.
+    """
     from pdqs.market import Market
-    from pdqs.market.round_steps import first_operator
+    from pdqs.market.people import first_operator, first_operator_pages
 
     settings = settings_given(config, database_url=database)
     missing = _missing_file(settings)
     with _up_to_date(settings) as (store, _):
+        market = Market(store=store, settings=settings)
         if missing:
             print(
                 f"There was no market in {missing}, and a new one was made: --database names another.", file=sys.stderr
             )
-        print(first_operator(Market(store=store, settings=settings)).code)
+        pages = first_operator_pages(market)
+        if pages and not yes and sys.stdin.isatty():
+            is_in = f"{browsers(pages)} signed in as the operator and will be signed out."
+            # Not by typer, which writes a part of its questions to standard output: that is for the code alone.
+            print(f"{is_in} Make a fresh code? [y/N]: ", end="", file=sys.stderr, flush=True)
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                print("No code was made, and nobody was signed out.", file=sys.stderr)
+                raise typer.Exit(1)
+        print(first_operator(market).code)
+        if pages:
+            print(f"{browsers(pages, past=True)} signed in as the operator and signed out by it.", file=sys.stderr)
 
 
 @run.command()

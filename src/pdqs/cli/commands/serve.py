@@ -36,18 +36,23 @@ def run(
         bool | None,
         typer.Option(
             "--link/--no-link",
-            help="Print a one-time link that signs the operator in; by default to a terminal, and at the first start.",
+            help="Print a one-time link that signs the operator in, and out wherever she is in already; by default to a"
+            " terminal, and at the first start.",
         ),
     ] = None,
 ) -> None:
     from pdqs.cli.market_options import settings_given
-    from pdqs.market.http.serving import listening_socket
+    from pdqs.market.http.serving import address_of, listening_socket
+    from pdqs.market.store.serving_lock import served_once
 
     settings = settings_given(
         config, host=host, port=port, database_url=database, workers=workers, root_path=root_path, public_url=public_url
     )
     several = not settings.database_url.startswith("sqlite")
-    with listening_socket(settings.host, settings.port, shared=several) as bound:
+    with (
+        listening_socket(settings.host, settings.port, shared=several) as bound,
+        served_once(settings.database_url, address_of(bound)),
+    ):
         serve_on(settings, bound, link=link, several=several)
 
 
@@ -78,7 +83,8 @@ def greet(app: FastAPI, address: str, link: bool | None) -> None:
     """Print the operator's link where it belongs; without a database there is nobody to make one for."""
     import sys
 
-    from pdqs.market.people import first_operator, is_new
+    from pdqs.cli.market_options import browsers
+    from pdqs.market.people import first_operator, first_operator_pages, is_new
 
     if not app.state.readiness.is_ready:
         print("The database cannot be reached: requests are answered by 503 until it can be.", flush=True)
@@ -86,4 +92,7 @@ def greet(app: FastAPI, address: str, link: bool | None) -> None:
     if link is None:  # what is no terminal may be a log, which many read and nobody empties
         link = sys.stdout.isatty() or is_new(app.state.market)
     if link:
+        pages = first_operator_pages(app.state.market)
         print(f"Operator, once: {address}/enter#{first_operator(app.state.market).code}", flush=True)
+        if pages:
+            print(f"{browsers(pages, past=True)} signed in as the operator and signed out by it.", flush=True)
