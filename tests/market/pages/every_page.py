@@ -80,7 +80,7 @@ def routes_without(visited: set[str]) -> set[str]:
 def empty_stops() -> Iterator[Stop]:
     """A market on its first day."""
     yield from _plain("empty", None, "/", "/enter", "/device-elsewhere", "/docs")
-    yield from _plain("empty", "consumer", "/consumer", "/consumer/plan", *ACCOUNT)
+    yield from _plain("empty", "consumer", "/consumer", "/consumer/plan", "/consumer/rounds", *ACCOUNT)
     yield from _plain("empty", "owner", "/owner", "/owner/privacy", "/owner/earnings", *ACCOUNT)
     yield from _plain("empty", "operator", *(f"/operator{path}" for path in OPERATOR), "/operator/people?text=nobody")
 

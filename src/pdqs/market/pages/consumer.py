@@ -121,6 +121,13 @@ def preview(request: Request, session: ConsumerSession) -> Response:
     return page(request, "consumer/preview.html", form=form, **_forecast(market_of(request), session.user, form))
 
 
+@router.get("/rounds")
+def form_again(session: ConsumerSession) -> Response:
+    """Where a plan was sent and refused, the form stood at this address: asked for anew, it is the form."""
+    assert session.user.role == "consumer"
+    return RedirectResponse("/consumer/plan", status_code=303)
+
+
 @router.post("/rounds")
 def draft(request: Request, session: ConsumerSession, form: Form) -> Response:
     """Keep a plan as a draft."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from starlette.datastructures import FormData
 from pdqs.market import access, passkeys
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import KNOCK, drop_cookie, read_cookie, set_cookie
+from pdqs.market.pages.door import door_page, is_knock
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import address_of_market, page
 from pdqs.market.pages.session import (
@@ -21,7 +20,6 @@ from pdqs.market.pages.session import (
     AnySession,
     Fields,
     Form,
-    SignInFirst,
     home_or,
     market_of,
     own_path,
@@ -33,7 +31,6 @@ from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError, P
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_WORD = re.compile(r"[A-Za-z0-9_-]{43}")
 _DEVICE = Path(str(files("pdqs.owner"))) / "browser"
 _MODULES = frozenset(path.name for path in _DEVICE.glob("*.mjs"))
 
@@ -44,7 +41,7 @@ def front_door(request: Request) -> Response:
     session = session_or_none(request)
     if session is not None:
         return RedirectResponse(HOMES[session.user.role], status_code=303)
-    return _door(request)
+    return door_page(request)
 
 
 @router.get("/enter")
@@ -53,22 +50,10 @@ def invitation(request: Request) -> Response:
     wanted = own_path(request.query_params.get("next", ""))
     session = session_or_none(request)
     if session is None:
-        return _door(request, wanted=wanted)
+        return door_page(request, wanted=wanted)
     if wanted:
         return RedirectResponse(home_or(session.user.role, wanted), status_code=303)
     return _already_in(request, session)
-
-
-def _door(request: Request, *, wanted: str = "", fault: str = "", status: int = 200) -> Response:
-    knock = read_cookie(request, KNOCK)
-    if not _WORD.fullmatch(knock):
-        knock = secrets.token_urlsafe(32)
-    token = access.form_token(market_of(request), "door", knock)
-    has_passkeys = place_here(request) is not None
-    values = {"fault": fault, "door_token": token, "wanted": wanted, "has_passkeys": has_passkeys}
-    answer = page(request, "door.html", status=status, **values)
-    set_cookie(request, answer, knock, seconds=3600, name=KNOCK)
-    return answer
 
 
 def _already_in(
@@ -88,7 +73,7 @@ def enter(request: Request, form: Fields) -> Response:
     try:
         session = access.redeem_for_session(market, _code(form), device=device_words(request))
     except MarketError as fault:
-        return _door(request, wanted=wanted, fault=str(fault), status=fault.status)
+        return door_page(request, wanted=wanted, fault=str(fault), status=fault.status)
     return _let_in(request, session, wanted)
 
 
@@ -96,7 +81,7 @@ def enter(request: Request, form: Fields) -> Response:
 def passkey_options(request: Request) -> Response:
     """What the browser needs to ask for a passkey."""
     place, knock = place_here(request), read_cookie(request, KNOCK)
-    if place is None or not _WORD.fullmatch(knock):
+    if place is None or not is_knock(knock):
         raise NotFoundError(ProblemType.NO_SESSION, "reload the page, with cookies allowed")
     options = passkeys.options_to_sign_in(market_of(request), place, knock)
     return Response(options, media_type="application/json")
@@ -113,7 +98,7 @@ def enter_with_passkey(request: Request, form: Fields) -> Response:
     try:
         session = passkeys.enter_with_passkey(market_of(request), place, knock, shown, device=device_words(request))
     except MarketError as fault:
-        return _door(request, wanted=wanted, fault=str(fault), status=fault.status)
+        return door_page(request, wanted=wanted, fault=str(fault), status=fault.status)
     return _let_in(request, session, wanted)
 
 
@@ -157,7 +142,8 @@ def leave(request: Request, form: Fields) -> Response:
     """Sign out. Who is not signed in has nothing to lose here, and least of all a cookie that was held back."""
     session = session_or_none(request)
     if session is None:
-        raise SignInFirst
+        return RedirectResponse("/", status_code=303)
+    request.state.session = session
     access.check_csrf(session, str(form.get("csrf_token", "")))
     access.end_session(market_of(request), session.cookie)
     answer = RedirectResponse("/", status_code=303)

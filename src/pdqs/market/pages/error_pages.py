@@ -9,8 +9,8 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
-from starlette.datastructures import URL
 
+from pdqs.market.pages.not_sent import form_of_earlier_session, form_without_session
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import SignInFirst, own_path
 from pdqs.protocol.problems import MarketError, ProblemType
@@ -28,8 +28,12 @@ class PageRoute(APIRoute):
             try:
                 return await handler(request)
             except SignInFirst:
+                if request.method == "POST":
+                    return await form_without_session(request)
                 return RedirectResponse(_door_before(request), status_code=303)
             except MarketError as fault:
+                if fault.type == ProblemType.BAD_CSRF_TOKEN:
+                    return form_of_earlier_session(request)
                 if fault.type == ProblemType.BAD_CURSOR:
                     return page(request, "error.html", status=404, title="Not found", detail=_LOST_PLACE)
                 return page(request, "error.html", status=fault.status, title=fault.title, detail=str(fault))
@@ -40,7 +44,6 @@ class PageRoute(APIRoute):
 
 
 def _door_before(request: Request) -> str:
-    """The door, which leads on to the page that was asked for; after a form, to the page that the form was on."""
-    asked = request.url if request.method == "GET" else URL(request.headers.get("referer", ""))
-    wanted = f"{asked.path}?{asked.query}".rstrip("?") if asked.netloc == request.url.netloc else ""
+    """The door, which leads on to the page that was asked for."""
+    wanted = f"{request.url.path}?{request.url.query}".rstrip("?")
     return f"/enter?next={quote(wanted)}" if own_path(wanted).strip("/") else "/"

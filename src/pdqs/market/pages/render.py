@@ -51,6 +51,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
     known: Mapping[str, object] = {
         "session": getattr(request.state, "session", None),
         "path": request.url.path,
+        "method": request.method,
         "now_ms": market.clock(),
         "currency": market.settings.money,
         "told_currency": json.dumps(dataclasses.asdict(market.settings.money)),
