@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pdqs.market import round_steps
-from pdqs.protocol.market_messages import QueryMessage, RoundPlan
+from pdqs.protocol.market_messages import QueryMessage, RoundPlan, User
 
 from .site import Site, Visitor
 
@@ -40,11 +40,11 @@ def ready(page: Page) -> None:
     page.locator("#bid-form button:enabled").wait_for()
 
 
-def bidding(site: Site, browser: Browser, round_id: str, name: str, **context: object) -> Visitor:
+def bidding(site: Site, browser: Browser, round_id: str, name: str, **context: object) -> tuple[User, Visitor]:
     """Somebody new at the page where she names her price, ready to."""
-    _, code = site.invite("owner", name)
+    user, code = site.invite("owner", name)
     visitor = Visitor(browser, site, **context)
     visitor.enter(code)
     visitor.go(f"/owner/rounds/{round_id}")
     ready(visitor.page)
-    return visitor
+    return user, visitor

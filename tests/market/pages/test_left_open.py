@@ -8,54 +8,26 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from pdqs.market import access, round_steps
+from pdqs.market import access
 from pdqs.market.pages import plan_form
-from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 from pdqs.protocol.problems import MarketError
 
+from .open_round import PHONE, PLAN, PRICE, SEEN, bidding, round_id
 from .site import Site, Visitor
-from .test_money_pages import PHONE, fields, operator
+from .test_money_pages import fields, operator
 from .test_operator_pages import _owe
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-__all__ = ["operator"]  # the fixture
-
-PLAN = RoundPlan(
-    query=QueryMessage(kind="count", text="Do you sleep well?"),
-    attribute="sleep",
-    budget_micros=20_000_000,
-    bid_seconds=36_000,
-)
-PRICE = "Your price per unit of epsilon"
-SEEN = "box => { const { top, bottom } = box.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }"
-"""Whether all of a box is within the window."""
-
-
-@pytest.fixture(scope="module")
-def round_id(site: Site) -> str:
-    consumer, _ = site.invite("consumer", "Sleep Institute")
-    site.deposit(consumer, 100_000_000)
-    drafted = round_steps.draft_round(site.market, consumer, PLAN, "key-of-a-round")
-    return round_steps.open_round(site.market, consumer, drafted.round_id).round_id
-
-
-def bidding(site: Site, browser: Browser, round_id: str, name: str, **context: object) -> Visitor:
-    """Somebody at the page where she names her price, ready to."""
-    _, code = site.invite("owner", name)
-    visitor = Visitor(browser, site, **context)
-    visitor.enter(code)
-    visitor.go(f"/owner/rounds/{round_id}")
-    visitor.page.locator("#bid-form button:enabled").wait_for()
-    return visitor
+__all__ = ["operator", "round_id"]  # the fixtures
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_on_a_phone_what_a_button_answers_comes_into_view(
     site: Site, browser: Browser, round_id: str, motion: str
 ) -> None:
-    phone = bidding(site, browser, round_id, f"Ann {motion}", **PHONE, reduced_motion=motion)
+    _, phone = bidding(site, browser, round_id, f"Ann {motion}", **PHONE, reduced_motion=motion)
     phone.page.set_viewport_size({"width": 390, "height": 420})
     phone.page.get_by_label(PRICE).fill("0.25")
     phone.context.set_offline(True)
@@ -124,7 +96,7 @@ def test_loading_a_new_code_again_makes_no_other_and_signs_nobody_out(site: Site
 
 
 def test_a_tab_that_waits_notices_a_price_changed_in_another(site: Site, browser: Browser, round_id: str) -> None:
-    visitor = bidding(site, browser, round_id, "Pia")
+    _, visitor = bidding(site, browser, round_id, "Pia")
     visitor.page.get_by_label(PRICE).fill("0.30")
     visitor.press("Bid 0.30")
     visitor.page.get_by_text("Your bid stands").wait_for()
@@ -158,7 +130,7 @@ def test_a_page_left_open_past_the_close_says_so_and_invites_no_bid(
 
 
 def test_a_price_out_of_range_is_promised_nothing(site: Site, browser: Browser, round_id: str) -> None:
-    visitor = bidding(site, browser, round_id, "Ria")
+    _, visitor = bidding(site, browser, round_id, "Ria")
     visitor.page.get_by_label(PRICE).fill("2")
     means = visitor.page.locator("#price-means")
     assert means.inner_text() == "Give a price from 0.00 to 1.00."

@@ -5,46 +5,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from pdqs.market import access, offer_access, people, round_steps
+from pdqs.market import access, offer_access, people
 from pdqs.owner.bundle import PageServer, manifest_hash
-from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 
 from .axe import violations
+from .open_round import PHONE, PRICE, bidding, ready, round_id
 from .site import Site, Visitor
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, Route
 
-PLAN = RoundPlan(
-    query=QueryMessage(kind="count", text="Do you cycle?"),
-    attribute="cycling",
-    budget_micros=20_000_000,
-    bid_seconds=36_000,
-)
-PRICE = "Your price per unit of epsilon"
-
-
-@pytest.fixture(scope="module")
-def round_id(site: Site) -> str:
-    consumer, _ = site.invite("consumer", "Bureau")
-    site.deposit(consumer, 100_000_000)
-    drafted = round_steps.draft_round(site.market, consumer, PLAN, "key-of-a-round")
-    return round_steps.open_round(site.market, consumer, drafted.round_id).round_id
-
-
-def ready(page: Page) -> None:
-    page.locator("#bid-form button:enabled").wait_for()
+__all__ = ["round_id"]  # the fixture
 
 
 def test_two_tabs_with_two_prices_end_with_the_one_that_was_sent_last(
     site: Site, browser: Browser, round_id: str
 ) -> None:
-    ann, code = site.invite("owner", "Ann")
-    first = Visitor(browser, site)
-    first.enter(code)
-    first.go(f"/owner/rounds/{round_id}")
+    ann, first = bidding(site, browser, round_id, "Ann")
     second = first.context.new_page()
     second.goto(first.page.url)
     for page, price in ((first.page, "0.30"), (second, "0.45")):
@@ -59,11 +36,7 @@ def test_two_tabs_with_two_prices_end_with_the_one_that_was_sent_last(
 def test_offline_in_the_middle_says_so_keeps_the_price_and_goes_on_later(
     site: Site, browser: Browser, round_id: str
 ) -> None:
-    bea, code = site.invite("owner", "Bea")
-    visitor = Visitor(browser, site)
-    visitor.enter(code)
-    visitor.go(f"/owner/rounds/{round_id}")
-    ready(visitor.page)
+    bea, visitor = bidding(site, browser, round_id, "Bea")
     visitor.page.get_by_label(PRICE).fill("0.25")
     visitor.context.set_offline(True)
     visitor.page.get_by_role("button", name="Bid 0.25").click()
@@ -79,11 +52,7 @@ def test_offline_in_the_middle_says_so_keeps_the_price_and_goes_on_later(
 def test_a_session_that_ended_meanwhile_is_said_to_have_and_nothing_is_sent(
     site: Site, browser: Browser, round_id: str
 ) -> None:
-    eve, code = site.invite("owner", "Eve")
-    visitor = Visitor(browser, site)
-    visitor.enter(code)
-    visitor.go(f"/owner/rounds/{round_id}")
-    ready(visitor.page)
+    eve, visitor = bidding(site, browser, round_id, "Eve")
     visitor.page.get_by_label(PRICE).fill("0.25")
     people.revoke_all(site.market, site.operator, eve.user_id)
     visitor.page.get_by_role("button", name="Bid 0.25").click()
@@ -123,7 +92,7 @@ def test_a_page_whose_script_is_lost_on_the_way_says_so_and_is_whole_when_loaded
 ) -> None:
     """As when a phone goes from one network to another: until then a button that cannot be pressed, and no word."""
     fay, code = site.invite("owner", "Fay")
-    visitor = Visitor(browser, site, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    visitor = Visitor(browser, site, **PHONE)
     visitor.enter(code)
     lost = lost_on_the_way(visitor)
     visitor.go(f"/owner/rounds/{round_id}")
