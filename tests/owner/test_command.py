@@ -18,7 +18,6 @@ from pdqs.market import offer_access, round_steps
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import LedgerError
 from pdqs.owner.ledger import Ledger
-from pdqs.owner.visit import Visit
 from pdqs.protocol import transport
 from pdqs.protocol.device_messages import Bid, Offer
 from pdqs.protocol.problems import MarketError, ProblemType
@@ -324,18 +323,22 @@ def test_the_list_tells_that_an_offer_waits_and_until_when(
     assert "drawn, sent, accepted\n" in run("list")
 
 
+def in_one_line(shown: str) -> str:
+    return " ".join(shown.split())
+
+
 def test_a_round_that_was_signed_for_and_vanished_is_told_unless_it_was_paid(
     site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
-    told = rf"Round {round_id}: the market signed for your report, promised [\d.]+ and no longer tells of the round\.\n"
-    assert re.search(told, run("list")) is None
+    told = rf"Round {round_id}: the market signed for your report, promised [\d.]+ and no longer tells of the round\."
+    assert re.search(told, in_one_line(run("list"))) is None
     monkeypatch.setattr(OwnerClient, "notices", lambda _client: [])
-    assert re.search(told, run("list"))
+    assert re.search(told, in_one_line(run("list", code=1)))
     site.clock.skip(86_401)
     round_steps.settle_round(site.market, site.operator, round_id)
-    assert re.search(told, run("list")) is None
+    assert re.search(told, in_one_line(run("list"))) is None
 
 
 def test_a_cancelled_round_is_looked_at_like_a_settled_one(
@@ -343,13 +346,52 @@ def test_a_cancelled_round_is_looked_at_like_a_settled_one(
 ) -> None:
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
-    listed, looked = OwnerClient.notices, []
-    monkeypatch.setattr(
-        OwnerClient, "notices", lambda client: [n.model_copy(update={"state": "cancelled"}) for n in listed(client)]
-    )
-    monkeypatch.setattr(Visit, "settle_up", lambda _visit, notice: looked.append(notice.round_id))
-    run("list")
-    assert looked == [round_id]
+    listed, told = OwnerClient.notices, OwnerClient.notice
+    called = {"state": "cancelled"}
+    monkeypatch.setattr(OwnerClient, "notices", lambda client: [n.model_copy(update=called) for n in listed(client)])
+    assert "and lists the round as cancelled. " in in_one_line(run("list", code=1))
+    monkeypatch.setattr(OwnerClient, "notice", lambda client, wanted: told(client, wanted).model_copy(update=called))
+    said = rf"Round {round_id}: [\d.]+ was promised and nothing was paid \(it calls the round cancelled\)\."
+    assert re.search(said, in_one_line(run("list", code=1)))
+
+
+def test_a_payment_that_is_taken_back_later_is_told_at_each_list_and_kept(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    round_id = in_a_cleared_round(site, run)
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    site.clock.skip(86_401)
+    round_steps.settle_round(site.market, site.operator, round_id)
+    assert "drawn, sent, accepted, paid\n" in run("list")
+    with monkeypatch.context() as later:
+        later.setattr(OwnerClient, "statement", lambda _client: [])
+        for _ in range(2):
+            shown = run("list", code=1)
+            assert "drawn, sent, accepted, paid, taken back\n" in shown
+            assert re.search(rf"Round {round_id}: ([\d.]+) was paid .* and \1 of it was taken back", in_one_line(shown))
+            assert "The market owes you" in shown
+    run("export", str(tmp_path / "known.html"))
+    assert "was taken back)" in (tmp_path / "known.html").read_text()
+    assert "drawn, sent, accepted, paid\n" in run("list"), "given again"
+
+
+def test_a_lie_about_one_round_does_not_end_the_list(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    round_id = in_a_cleared_round(site, run)
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    site.clock.skip(86_401)
+    round_steps.settle_round(site.market, site.operator, round_id)
+    told = OwnerClient.notice
+    with monkeypatch.context() as lying:
+        lying.setattr(
+            OwnerClient,
+            "notice",
+            lambda client, wanted: told(client, wanted).model_copy(update={"terms_hash": "0" * 64}),
+        )
+        shown = run("list", code=1)
+    assert "What do you earn?" in shown
+    assert f"Round {round_id}: the terms do not match their hash." in in_one_line(shown)
+    assert "The market owes you 0.15" in shown
+    assert "paid" in run("list")
 
 
 def test_what_a_market_words_is_told_as_its_words(site: Site, run: Run) -> None:

@@ -30,7 +30,7 @@ def rounds_in_words(visit: Visit, account: Account, notices: Sequence[NoticeSumm
     ]
     shown = table(_HEAD, rows) if rows else "No rounds are open."
     reports = [each for each in account.reports() if each.market == visit.device.market]
-    return "\n".join([shown, *_refusals(reports, notices), *_vanished(visit, reports, notices)])
+    return "\n".join([shown, *_refusals(reports, notices)])
 
 
 def _ahead(notices: Sequence[NoticeSummary]) -> int:
@@ -82,16 +82,4 @@ def _refusals(reports: Sequence[StoredReport], notices: Sequence[NoticeSummary])
         for each in reports
         if each.round_id in listed and each.refused and each.accepted_at_ms is None
         for line in folded("Refused", f"{each.round_id}: the market said: {printable(each.refused)}")
-    ]
-
-
-def _vanished(visit: Visit, reports: Sequence[StoredReport], notices: Sequence[NoticeSummary]) -> list[str]:
-    """Reports that were signed for in rounds of which the market says nothing any more, and which it has not paid."""
-    listed = {notice.round_id for notice in notices}
-    owed = [r for r in reports if r.accepted_at_ms is not None and r.paid_micros is None and r.round_id not in listed]
-    return [
-        f"Round {each.round_id}: the market signed for your report, promised {exact_money(each.payment_micros)}"
-        " and no longer tells of the round."
-        for each in owed
-        if (visit.client.paid_micros(each.round_id) or 0) < each.payment_micros
     ]

@@ -14,6 +14,8 @@ it. An entry is a flat JSON object whose ``kind`` is one of
                     ``closes_at_ms`` is the end of that stage as it was told then
     drawn           a report was drawn, and its eps charged for life
     sent, accepted, refused, paid     what became of it; ``accepted`` holds the signed receipt
+    taken-back      what was noted as paid is no longer there, or not all of it: ``taken_back_micros``, and what is
+                    left as ``paid_micros``; it and ``paid`` hold the lines of the market's ``statement`` at that time
 
 eps is added up twice: per attribute, and over all attributes and markets together (section 7 of docs/theory), for a
 name is the market's choice and costs it nothing to change. The browser's twin is ``browser/account.mjs``.
@@ -118,7 +120,15 @@ class StoredReport(Charge):
     accepted_at_ms: int | None = None
     refused: str | None = None
     paid_micros: int | None = None
+    """What the market's statement has for it, as far as is known; None where none was ever seen there."""
     receipt: str | None = None
+    taken_back_micros: int | None = None
+    """What was there and was taken back since."""
+
+    @property
+    def noted_micros(self) -> int:
+        """What was noted as paid, whether it is still there or not."""
+        return (self.paid_micros or 0) + (self.taken_back_micros or 0)
 
     @property
     def ordinal(self) -> int:
@@ -133,6 +143,7 @@ class StoredReport(Charge):
             ("sent", self.sent_at_ms is not None),
             ("accepted", self.accepted_at_ms is not None),
             ("paid", self.paid_micros is not None),
+            ("taken back", bool(self.taken_back_micros)),
         ]
         said = ", ".join(word for word, true in known if true)
         return f"{said}; refused: {self.refused}" if self.refused and self.accepted_at_ms is None else said
@@ -253,6 +264,7 @@ class Account:
         for entry in self.entries:
             if entry["kind"] in _LATER:
                 names = {_LATER[entry["kind"]]: entry.get("at_ms")} | {k: entry[k] for k in _KEPT if k in entry}
+                names |= {"taken_back_micros": None} if entry["kind"] == "paid" else {}
                 later.setdefault((entry["market"], entry["round_id"]), {}).update(names)
         return [
             StoredReport(**{name: e[name] for name in _DRAWN}, **later.get((e["market"], e["round_id"]), {}))
@@ -270,5 +282,11 @@ _BID = ("market", "round_id", "bid_micros", "terms_hash", "question", "terms", "
 _BID_SINCE = ("owner_id", "after_ms")
 """What bids have that were stored since there is such a thing."""
 _DRAWN = (*Charge.__slots__, "body")
-_LATER = {"sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros"}
-_KEPT = ("refused", "paid_micros", "receipt")
+_LATER = {
+    "sent": "sent_at_ms",
+    "accepted": "accepted_at_ms",
+    "refused": "refused",
+    "paid": "paid_micros",
+    "taken-back": "taken_back_micros",
+}
+_KEPT = ("refused", "paid_micros", "receipt", "taken_back_micros")

@@ -10,7 +10,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from pdqs.protocol.device_messages import BidReceipt, Identifier, MyRound, Offer, ReportReceipt, RoundNotice, Withdrawal
-from pdqs.protocol.market_messages import Me, Statement
+from pdqs.protocol.market_messages import Me, Posting, Statement
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
 from pdqs.protocol.transport import Answer, Transport, paged
@@ -62,13 +62,9 @@ class OwnerClient:
         """Every round the owner may bid in or has bid in, newest first, in few words."""
         return list(paged(lambda after: self._page(NoticePage, "/v1/notices", after)))
 
-    def paid_micros(self, round_id: str) -> int | None:
-        """What the owner's statement says that a round paid her, less what it took back; None where it says nothing."""
-        lines = paged(lambda after: self._page(Statement, "/v1/statement", after, limit=_MOST_LINES))
-        of_round = [line for line in lines if line.round_id == round_id]
-        if not any(line.kind == "settlement" for line in of_round):
-            return None
-        return sum(line.amount_micros for line in of_round if line.kind == "settlement" or line.amount_micros < 0)
+    def statement(self) -> list[Posting]:
+        """Every line of money that the market says it gave the owner or took from her, newest first."""
+        return list(paged(lambda after: self._page(Statement, "/v1/statement", after, limit=_MOST_LINES)))
 
     def _page(self, kind: type[Answer], path: str, after: str | None, **more: int) -> Answer:
         return self._line.ask(kind, "GET", path, params={"after": after, **more} if after else more)

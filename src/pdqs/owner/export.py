@@ -131,6 +131,7 @@ def _counted_row(bid: StoredBid, found: Proven) -> Sequence[str]:
 
 def _report_row(report: StoredReport) -> Sequence[str]:
     paid = "not yet" if report.paid_micros is None else exact_money(report.paid_micros)
+    paid += f" ({exact_money(report.taken_back_micros)} was taken back)" if report.taken_back_micros else ""
     told = (report.text or "(no words)", _epsilon(report.epsilon_nanos), exact_money(report.payment_micros), paid)
     signature = str(json.loads(report.receipt or "{}").get("signature") or "none")
     return (report.market, report.round_id, *told, report.facts, report.body, signature)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
 from pdqs.model.money import exact_money
@@ -10,6 +11,7 @@ from pdqs.owner.account import StoredBid, StoredReport
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.told import Checks, Told
 from pdqs.protocol.device_messages import BidReceipt, ReportReceipt
+from pdqs.protocol.market_messages import Posting
 from pdqs.protocol.receipts import is_signed
 
 
@@ -47,7 +49,34 @@ def _paid(told: Told) -> str | None:
     promised = told.report.payment_micros if told.report else 0
     paid = "nothing" if told.paid_micros is None else exact_money(told.paid_micros)
     good = told.paid_micros == promised
-    return None if good else f"{exact_money(promised)} was promised and {paid} was paid"
+    called = " (it calls the round cancelled)" if told.notice.state == "cancelled" else ""
+    return None if good else f"{exact_money(promised)} was promised and {paid} was paid{called}"
+
+
+def lines_of(round_id: str, statement: Iterable[Posting]) -> list[Posting]:
+    """Of a statement, what is about one round."""
+    return [line for line in statement if line.round_id == round_id]
+
+
+def paid_by(lines: Sequence[Posting]) -> int | None:
+    """What the lines of a round paid her, less what they took back; None where none says that it was settled."""
+    if not any(line.kind == "settlement" for line in lines):
+        return None
+    return sum(line.amount_micros for line in lines if line.kind == "settlement" or line.amount_micros < 0)
+
+
+def _gone(made: StoredReport, lines: Sequence[Posting]) -> str | None:
+    """Of a report that was noted as paid: whether the money is still there, by the market's own statement."""
+    left = max(paid_by(lines) or 0, 0)
+    if left >= made.noted_micros:
+        return None
+    names = sorted({line.kind for line in lines if line.amount_micros < 0})
+    how = f"the market calls it {' and '.join(names)}" if names else "the line is gone from the market's statement"
+    paid, gone = exact_money(made.noted_micros), exact_money(made.noted_micros - left)
+    return (
+        f"{paid} was paid for your report, and {gone} of it was taken back since ({how}). This device keeps"
+        " the market's signed receipt and the statement's lines as it saw them then and now: pdqs owner export"
+    )
 
 
 RECEIPT_CHECKS: Checks = MappingProxyType(
@@ -119,5 +148,6 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
             ),
         ),
         "payment": ("payment", _paid),
+        "payment stays": ("afterwards", _gone),
     }
 )

@@ -306,13 +306,6 @@ class Device:
         where = {"market": self.market, "round_id": notice.round_id}
         self.ledger.note("accepted", **where, at_ms=receipt.received_at_ms, receipt=receipt.model_dump_json())
 
-    def take_payment(self, notice: RoundNotice, receipt: ReportReceipt | None, paid_micros: int | None) -> None:
-        """Hold what the market says it paid against what the offer promised, and keep it."""
-        told = replace(self.look(notice), report_there=receipt, paid_micros=paid_micros)
-        refuse("payment", told, self.checks)
-        if told.report is not None and told.report.paid_micros is None:
-            self.ledger.note("paid", market=self.market, round_id=notice.round_id, paid_micros=paid_micros)
-
 
 def _accepted_before(mine: Sequence[StoredReport], round_id: str) -> int:
     earlier = takewhile(lambda report: report.round_id != round_id, mine)

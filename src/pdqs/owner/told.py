@@ -23,7 +23,9 @@ MARGIN_MS = 5_000
 """A report is not drawn when reports close so soon by the server's clock: it might come too late to be paid. Nor may
 that clock go back by more, or a time that it tells lie further ahead of it."""
 
-Stage = Literal["answer", "notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment"]
+Stage = Literal[
+    "answer", "notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment", "afterwards"
+]
 
 
 @final
@@ -84,8 +86,9 @@ class Told:
     """What the draws of other rounds that she bid in were committed to."""
 
 
-Check = Callable[[Told], str | None]
-"""Says in a sentence what is wrong, or nothing."""
+Check = Callable[..., str | None]
+"""Says in a sentence what is wrong, or nothing: of a :class:`Told`, and afterwards of a report and of its lines in the
+market's statement, for then the market may no longer tell of the round."""
 
 Checks = Mapping[str, tuple[Stage, Check]]
 

@@ -1,13 +1,13 @@
 """One owner's dealings with one market: what is asked for, in which order, and what is kept of the answers.
 
 The market is asked first what it has: a bid or a report that this device did not make is refused, for another draw
-would spend again. A report's four facts (drawn, sent, accepted, paid) are kept as they come true, and not before. The
-browser's twin is ``browser/visit.mjs``; it asks for each part by itself, where this asks for all of them at once.
+would spend again. A report's facts (drawn, sent, accepted, paid; taken back) are kept as they come true, and not
+before. The browser's twin is ``browser/visit.mjs``; it asks for each part by itself, where this asks for all at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,9 +15,11 @@ from pdqs.owner.account import StoredBid, StoredReport
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import DeviceError
 from pdqs.owner.review import Device, Review
+from pdqs.owner.settling import look_over, settle_up
 from pdqs.owner.withdrawing import send_stored, take_back
 from pdqs.protocol.device_messages import MyRound, RoundNotice
 from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType
+from pdqs.protocol.summaries import NoticeSummary
 
 
 @final
@@ -116,13 +118,9 @@ class Visit:
         return self.stored(stored.round_id) or stored
 
     def settle_up(self, notice: RoundNotice) -> None:
-        """Of a round that is over: what was paid, held against what was promised."""
-        stored = self.stored(notice.round_id)
-        if stored is None or stored.paid_micros is not None or notice.state not in ("settled", "cancelled"):
-            return
-        receipt = self.client.report_if_any(notice.round_id)
-        if receipt is not None:
-            self.device.take_receipt(notice, receipt)
-        elif stored.accepted_at_ms is None:
-            return
-        self.device.take_payment(notice, receipt, self.client.paid_micros(notice.round_id))
+        """Of a round that is over: what was paid, held to what was promised; if noted as paid, whether it still is."""
+        settle_up(self.device, self.client, notice, self.clock())
+
+    def look_over(self, notices: Sequence[NoticeSummary]) -> list[str]:
+        """All that was reported from here, beside the market's list of rounds: a sentence for each that is at fault."""
+        return look_over(self.device, self.client, notices, self.clock())

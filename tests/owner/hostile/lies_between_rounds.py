@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pdqs.rounds.commitments import commitment_to
@@ -106,7 +107,25 @@ def taken_back(kind: str) -> Lie:
     return between("payment", goal="paid", edit=on("GET statement", change))
 
 
+def taken_back_later(change: Callable[[Json], Any]) -> Lie:
+    """The statement has the payment when it is looked at first, and later it has not."""
+    edit = on("GET statement", change, when=lambda s: s.statements_told > 1)
+    return between("payment stays", goal="taken-back", noted=True, edit=edit)
+
+
+def mirrored(kind: str, part: int = 1) -> Callable[[Json], None]:
+    def change(statement: Json) -> None:
+        first = statement["items"][0]
+        statement["items"].append({**first, "kind": kind, "amount_micros": -first["amount_micros"] // part})
+
+    return change
+
+
 BETWEEN = {
+    "a payment that is taken back once it was noted": taken_back_later(mirrored("settlement")),
+    "a payment that is reversed once it was noted": taken_back_later(mirrored("reversal")),
+    "half a payment that is taken back once it was noted": taken_back_later(mirrored("return", 2)),
+    "a payment that is gone from the statement once it was noted": taken_back_later(put(items=[])),
     "a key that anyone can sign with": written("receipt key", anyone_signs, goal="accepted"),
     "the same key with another sign": written(
         "receipt key", lambda s: s.document.update(receipt_key=NEUTRAL[:-2] + "80")

@@ -97,6 +97,7 @@ class Script:
     bid: Json | None = None
     report: Json | None = None
     offers_told: int = 0
+    statements_told: int = 0
     seed: bytes = SEED
     nonce: bytes = NONCE
     owner: str = ANN
@@ -197,6 +198,16 @@ class Script:
             "stages": self.opened(),
         }
 
+    def listed(self) -> Json:
+        """The market's list of rounds, which has this one."""
+        told = self.notice()
+        names = ("round_id", "state", "bid_low_micros", "bid_high_micros", "epsilon_max", "bids_close_at_ms")
+        plain = {name: told[name] for name in (*names, "reports_close_at_ms", "terms_hash")}
+        domain = self.question["domain"]
+        about = {name: self.question[name] for name in ("text", "attribute")}
+        item = {**plain, **about, "domain_kind": domain["kind"], "domain_size": domain["size"]}
+        return {"items": [item], "next": None}
+
     def offer(self) -> Json:
         self.offers_told += 1
         price = self.payment
@@ -239,10 +250,12 @@ class Script:
         user = {"user_id": ANN, "role": "owner", "name": "Ann", "created_at_ms": 1}
         told: dict[str, Callable[[], Json]] = {
             "notice": self.notice,
+            "notices": self.listed,
             "offer": self.offer,
             "me": lambda: {"user": user, "balance_micros": 0, "reports_made": 0 if self.report is None else 1},
             "statement": lambda: {"balance_micros": 0, "items": [posting] if self.report else [], "next": None},
         }
+        self.statements_told += what == "statement"
         return 200, told[what]()
 
 
@@ -254,12 +267,14 @@ Edit = Callable[[Script, str, int, Json], tuple[int, Json]]
 class Lie:
     """One lie: how the script is set up for it, how answers are edited, and what it is after.
 
-    ``goal`` is the kind of entry that must not come to be; ``caught_by`` are the checks that catch it: a device without
-    them, and with all the others, makes that entry. ``seed`` is what the device's account holds before; ``agrees`` what
-    the owner agrees to (her agreeing to ``persuaded`` besides is the weakness, where it is no check that catches it).
+    ``goal`` is the kind of entry that must not come to be; where the lie comes after the last fact, it must come to be
+    (``noted``). ``caught_by`` are the checks that catch it: with a device that has all others but these, it is the
+    other way round. ``seed`` is what the device's account holds before; ``agrees`` what the owner agrees to (her
+    agreeing to ``persuaded`` besides is the weakness, where it is no check that catches it).
     """
 
     goal: str
+    noted: bool = False
     caught_by: frozenset[str] = frozenset()
     prepare: Callable[[Script], None] = lambda _script: None
     edit: Edit = lambda _script, _what, status, body: (status, body)
@@ -283,7 +298,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _tell(self, method: str, content: bytes) -> None:
         _, name, run, _, *path = unquote(self.path.partition("?")[0]).split("/")
-        what = "notice" if path[0] == "notices" else path[-1]
+        what = "notice" if path[0] == "notices" and path[1:] else path[-1]
         status, body = self.server.told(name, run, method, what, json.loads(content or b"{}"))
         text = json.dumps(body).encode()
         self.send_response(status)

@@ -74,18 +74,20 @@ def enrol(
 
 @run.command(name="list")
 def list_rounds(market: Market = "", device: File = None) -> None:
-    """The rounds you may bid in or have bid in, and what became of your reports."""
+    """The rounds you may bid in or have bid in, and what became of your reports. Ends with 1 where the market broke its
+    word in one of them."""
+    from pdqs.cli.offer_words import folded
     from pdqs.cli.owner_rounds import rounds_in_words
 
     with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         notices = visit.client.notices()
-        for notice in notices:
-            if notice.state in ("settled", "cancelled") and visit.stored(notice.round_id) is not None:
-                visit.settle_up(visit.notice(notice.round_id))
+        faults = visit.look_over(notices)
         shown = rounds_in_words(visit, ledger.account(), notices)
         balance = visit.client.account().balance_micros
-    print(shown)
+    print("\n".join([shown, *(line for fault in faults for line in folded("Wrong", fault))]))
     print(f"The market owes you {_money(balance)}.")
+    if faults:
+        raise typer.Exit(1)
 
 
 @run.command()

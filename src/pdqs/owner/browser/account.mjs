@@ -58,7 +58,7 @@ export function accountOf(rows) {
   return new Account(entries);
 }
 
-const LATER = { sent: "sent_at_ms", accepted: "accepted_at_ms", refused: "refused", paid: "paid_micros" };
+const LATER = { "sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros", "taken-back": "taken_back_micros" };
 
 export class Account {
   constructor(entries) {
@@ -180,16 +180,20 @@ export class Account {
 
   reports() {
     return this.all("drawn").map((drawn) => {
-      const made = { sent_at_ms: null, accepted_at_ms: null, refused: null, paid_micros: null, receipt: null, ...drawn };
+      const made = { sent_at_ms: null, accepted_at_ms: null, refused: null, paid_micros: null, receipt: null, taken_back_micros: null, ...drawn };
       for (const entry of this.of(drawn.market, drawn.round_id)) {
         if (!(entry.kind in LATER)) continue;
         made[LATER[entry.kind]] = entry.at_ms ?? made[LATER[entry.kind]];
-        for (const kept of ["refused", "paid_micros", "receipt"]) if (kept in entry) made[kept] = entry[kept];
+        for (const kept of ["refused", "paid_micros", "receipt", "taken_back_micros"]) if (kept in entry) made[kept] = entry[kept];
+        if (entry.kind === "paid") made.taken_back_micros = null;
       }
       return made;
     });
   }
 }
+
+/** What was noted as paid for a report, whether it is still there or not. */
+export const notedMicros = ({ paid_micros: paid, taken_back_micros: gone }) => (paid ?? 0) + (gone ?? 0);
 
 /** What is known to have happened to a report, in words. */
 export function facts(made) {
@@ -197,5 +201,6 @@ export function facts(made) {
   if (made.sent_at_ms !== null) said.push("sent");
   if (made.accepted_at_ms !== null) said.push("accepted");
   if (made.paid_micros !== null) said.push("paid");
+  if (made.taken_back_micros) said.push("taken back");
   return made.refused && made.accepted_at_ms === null ? `${said.join(", ")}; refused: ${made.refused}` : said.join(", ");
 }

@@ -3,12 +3,12 @@
 // by name too; visit.mjs makes it of all that comes in.
 
 import { closedMs, closingMs, DEAL_CHECKS, promisedQuestion, waits } from "./dealing.mjs";
-import { seen } from "./account.mjs";
+import { notedMicros, seen } from "./account.mjs";
 import { LOT_CHECKS, MARGIN_MS } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
 import { money } from "./money.mjs";
 import { epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
-import { isSigned, isWeak } from "./receipts.mjs";
+import { isSigned, isWeak, paidBy } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 import { sha256 } from "./sha256.mjs";
 
@@ -69,6 +69,15 @@ const twoDeadlines = (t) => {
   return wrong(good, "The offer and the round name two deadlines.");
 };
 
+/** That money which was noted as paid is no longer there, and what she holds. */
+function takenBack({ report, lines }) {
+  const noted = notedMicros(report);
+  const names = [...new Set(lines.filter(({ amount_micros: amount }) => amount < 0).map(({ kind }) => kind))].sort();
+  const how = names.length ? `the market calls it ${names.join(" and ")}` : "the line is gone from the market's statement";
+  return `${money(noted)} was paid for your report, and ${money(noted - Math.max(paidBy(lines) ?? 0, 0))} of it was taken back since (${how}). `
+    + "This browser keeps the market's signed receipt and the statement's lines as it saw them then and now: save them under Privacy spent.";
+}
+
 export const CHECKS = {
   "shape": ["shape", () => null],
   "asked round": ["answer", (t) => wrong(t.notice.round_id === t.askedFor, "The market answered about another round.")],
@@ -126,7 +135,8 @@ export const CHECKS = {
   "receipt signature": ["report receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "ReportReceipt", t.reportThere), "The market's receipt is not signed by its key.")],
   "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere, "The market signed for your report and now has none.")],
   "payment": ["payment", (t) => wrong(t.paidMicros === t.report.payment_micros,
-    `${money(t.report.payment_micros)} was promised and ${t.paidMicros === null ? "nothing" : money(t.paidMicros)} was paid.`)],
+    `${money(t.report.payment_micros)} was promised and ${t.paidMicros === null ? "nothing" : money(t.paidMicros)} was paid${t.notice.state === "cancelled" ? " (the market calls the round cancelled)" : ""}.`)],
+  "payment stays": ["afterwards", (t) => wrong(Math.max(paidBy(t.lines) ?? 0, 0) >= notedMicros(t.report), takenBack(t))],
 };
 
 /** Make every check of a stage; the first that fails is the refusal. */

@@ -232,13 +232,6 @@ export class Device {
     await this.note("accepted", { ...this.at(notice.round_id), at_ms: receipt.received_at_ms, receipt: JSON.stringify(receipt) });
   }
 
-  /** Hold what the market says it paid against what the offer promised, and keep it. */
-  async takePayment(notice, receipt, paidMicros) {
-    const told = { ...(await this.look(notice)), reportThere: receipt, paidMicros };
-    await refuse("payment", told, this.checks);
-    if (told.report.paid_micros === null) await this.note("paid", { ...this.at(notice.round_id), paid_micros: paidMicros });
-  }
-
   async bidFor(roundId) {
     return (await this.account()).bid(this.market, roundId);
   }

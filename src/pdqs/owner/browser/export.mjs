@@ -9,7 +9,7 @@ import { hexOf } from "./sha256.mjs";
 
 const VERSION = 1;
 const REPORT_FIELDS = ["market", "round_id", "attribute", "text", "terms_hash", "epsilon_nanos", "payment_micros",
-  "drawn_at_ms", "body", "sent_at_ms", "accepted_at_ms", "refused", "paid_micros", "receipt"];
+  "drawn_at_ms", "body", "sent_at_ms", "accepted_at_ms", "refused", "paid_micros", "receipt", "taken_back_micros"];
 const BID_FIELDS = ["market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body", "accepted"];
 const LOT_FIELDS = ["asked", "draw", "chance_numerator", "posted_micros", "evidence"];
 
@@ -90,7 +90,8 @@ function countedRow({ round_id: round }, { proof, counted, root_signed: signed }
 
 function reportRow(made) {
   const paid = made.paid_micros === null ? "not yet" : money(made.paid_micros);
-  const told = [made.text || "(no words)", epsilonText(made.epsilon_nanos), money(made.payment_micros), paid];
+  const gone = made.taken_back_micros ? ` (${money(made.taken_back_micros)} was taken back)` : "";
+  const told = [made.text || "(no words)", epsilonText(made.epsilon_nanos), money(made.payment_micros), `${paid}${gone}`];
   return [made.market, made.round_id, ...told, facts(made), made.body, JSON.parse(made.receipt ?? "{}").signature || "none"];
 }
 

@@ -52,10 +52,14 @@ const stageNumber = whole(1, 8);
 const stage = fields({ number: stageNumber, opened_at_ms: millis, closes_at_ms: millis, low: code, high: code });
 const lots = fields({ seed: hash, nonce: hash, place: count, path: list(hash, 40) });
 
+const state = one("open", "reporting", "settled", "cancelled");
+const page = (item) => (value) =>
+  value !== null && typeof value === "object" && maybe(text(/^/, 400))(value.next) && list(item, 1000)(value.items);
+
 export const SHAPES = {
   notice: fields({
     round_id: id,
-    state: one("open", "reporting", "settled", "cancelled"),
+    state,
     question,
     bid_low_micros: bidMicros,
     bid_high_micros: bidMicros,
@@ -89,9 +93,9 @@ export const SHAPES = {
     round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature,
   }),
   me: (value) => value !== null && typeof value === "object" && micros(value.balance_micros) && count(value.reports_made) && id(value.user?.user_id),
-  statement: (value) =>
-    value !== null && typeof value === "object" && maybe(text(/^/, 400))(value.next)
-    && list((item) => typeof item?.kind === "string" && Number.isSafeInteger(item.amount_micros), 1000)(value.items),
+  statement: page((item) => text(/^[a-z]+$/, 40)(item?.kind) && Number.isSafeInteger(item.amount_micros) && millis(item.at_ms)
+    && text(PRINTED, 200)(item.transaction_id) && text(PRINTED, 200)(item.account) && maybe(id)(item.round_id)),
+  notices: page((item) => id(item?.round_id) && state(item.state) && text(PRINTED, 400)(item.text)),
 };
 
 /** The message, if it has the shape of one. */

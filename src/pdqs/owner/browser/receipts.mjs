@@ -38,3 +38,12 @@ export async function isSigned(publicKey, kind, receipt, subtle = globalThis.cry
   const said = new TextEncoder().encode(signedText(kind, receipt));
   return subtle.verify({ name: "Ed25519" }, key, bytesOf(receipt.signature), said).catch(() => false);
 }
+
+/** Of a statement, what is about one round. */
+export const linesOf = (round, statement) => statement.filter((line) => line.round_id === round);
+
+/** What the lines of a round paid her, less what they took back; null where none says that it was settled. */
+export function paidBy(lines) {
+  const counted = lines.filter(({ kind, amount_micros: amount }) => kind === "settlement" || amount < 0);
+  return lines.some(({ kind }) => kind === "settlement") ? counted.reduce((sum, { amount_micros: amount }) => sum + amount, 0) : null;
+}

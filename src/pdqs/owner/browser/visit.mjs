@@ -2,6 +2,7 @@
 // /v1 and gives the answer's JSON; what the market refuses it throws as a MarketRefusal.
 
 import { Refusal } from "./refusal.mjs";
+import { lookOver, settleUp } from "./settling.mjs";
 
 const MOST_PAGES = 200;
 const LOOKS = 3; // so often is the market asked which bid it has, should another one arrive in between
@@ -63,12 +64,6 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
     }
     return found;
   };
-}
-
-/** What the lines of a round paid her, less what they took back; null where none says that it was settled. */
-function paidBy(lines) {
-  const counted = lines.filter(({ kind, amount_micros: amount }) => kind === "settlement" || amount < 0);
-  return lines.some(({ kind }) => kind === "settlement") ? counted.reduce((sum, { amount_micros: amount }) => sum + amount, 0) : null;
 }
 
 export class Visit {
@@ -197,23 +192,28 @@ export class Visit {
     return this.device.reportFor(stored.round_id);
   }
 
-  /** Of a settled round: what was paid, held against what was promised. */
+  /** Of a round that is over: what was paid, held to what was promised; of one noted as paid: whether it still is. */
   async settleUp(round) {
-    const [notice, stored] = [await this.notice(round), await this.device.reportFor(round)];
-    if (!stored || stored.paid_micros !== null || !["settled", "cancelled"].includes(notice.state)) return;
-    const receipt = await this.reportThere(round);
-    if (receipt) await this.device.takeReceipt(notice, receipt);
-    else if (stored.accepted_at_ms === null) return;
-    await this.device.takePayment(notice, receipt, await this.paid(round));
+    await settleUp(this, await this.notice(round));
   }
 
-  async paid(round) {
-    const [seen, lines] = [new Set(), []];
+  /** All that was reported from here, beside the market's list of rounds: what is at fault. */
+  lookOver() { return lookOver(this); }
+
+  /** Every round that the market lists for her. */
+  notices() { return this.all("notices", "/notices"); }
+
+  /** Every line of money that the market says it gave her or took from her. */
+  statement() { return this.all("statement", "/statement?limit=200"); }
+
+  /** The items of every page of a list. */
+  async all(kind, path) {
+    const [seen, items] = [new Set(), []];
     for (let after = ""; seen.size < MOST_PAGES && !seen.has(after);) {
       seen.add(after);
-      const page = await this.get("statement", `/statement?limit=200${after ? `&after=${encodeURIComponent(after)}` : ""}`);
-      lines.push(...page.items.filter((item) => item.round_id === round));
-      if (page.next === null) return paidBy(lines);
+      const page = await this.get(kind, after ? `${path}${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(after)}` : path);
+      items.push(...page.items);
+      if (page.next === null) return items;
       after = page.next;
     }
     throw new Refusal("The market's list has no end.");
