@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from market.town import Town
-from pdqs.market import groups, payouts
+from pdqs.market import groups, payout_confirmations
 from pdqs.market.group_files import add_from
 from pdqs.market.invitation_files import guests_in
 from pdqs.model.errors import PdqsError
@@ -50,7 +50,7 @@ def _read(town: Town, folder: Path, kind: str, text: str) -> object:
         listed = guests_in(text.encode())
         return [[name, *of] for name, of in zip(listed.names, listed.groups, strict=True)]
     if kind == "confirmation":
-        return [(one.reference, one.paid, one.amount_micros) for one in payouts.read_confirmation(text)]
+        return [(one.reference, one.paid, one.amount_micros) for one in payout_confirmations.read_confirmation(text)]
     path = folder / "groups.csv"
     path.write_text(text, newline="")
     add_from(town.market, town.operator, path)
@@ -113,7 +113,7 @@ def test_a_confirmation_is_never_guessed_at() -> None:
         (header + "p_1,paid\n", "row 2"),
     ):
         with pytest.raises(UnprocessableError, match=why):
-            payouts.read_confirmation(text)
+            payout_confirmations.read_confirmation(text)
     for raw, why in ((b"PK\x03\x04...", "save it as CSV first"), (header.encode("utf-16"), "UTF-8")):
         with pytest.raises(UnprocessableError, match=why):
-            payouts.confirmation_text(raw)
+            payout_confirmations.confirmation_text(raw)

@@ -77,7 +77,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     town.market.store.close()
 
 
-NOBODYS = {"transaction_id": "deposit:t_0", "batch_id": "b_" + "0" * 24}
+NOBODYS = {"transaction_id": "deposit:t_0", "batch_id": "b_" + "0" * 24, "reference": "p_" + "0" * 36}
 
 
 def _statuses(scene: Scene, method: str, path: str, body: Any = None) -> dict[str, int]:
@@ -88,7 +88,7 @@ def _statuses(scene: Scene, method: str, path: str, body: Any = None) -> dict[st
             headers["Authorization"] = f"Bearer {scene.tokens[role]}"
         answer = scene.client.request(
             method,
-            path.format(transaction_id="deposit:t_0", batch_id="b_" + "0" * 24, letter_id="opened:x", **scene.ids),
+            path.format(letter_id="opened:x", **NOBODYS, **scene.ids),
             headers=headers,
             json=body,
         )
@@ -126,6 +126,10 @@ MATRIX: list[tuple[str, str, Any, tuple[int, int, int, int, int]]] = [
     ("POST", "/v1/payout-batches", None, (403, 403, 403, 403, 200)),
     ("GET", "/v1/payout-batches/{batch_id}/file.csv", None, (403, 403, 403, 403, 404)),
     ("POST", "/v1/payout-batches/{batch_id}/confirmation", {"text": CONFIRMED}, (403, 403, 403, 403, 404)),
+    ("POST", "/v1/payout-batches/{batch_id}/call-off", None, (403, 403, 403, 403, 404)),
+    ("GET", "/v1/overpaid", None, (403, 403, 403, 403, 200)),
+    ("POST", "/v1/overpaid/{reference}/entry", None, (403, 403, 403, 403, 404)),
+    ("POST", "/v1/overpaid/{reference}/let-be", None, (403, 403, 403, 403, 404)),
     ("GET", "/v1/groups", None, (200, 200, 403, 403, 200)),
     ("GET", "/v1/users/{user}/groups", None, (404, 404, 200, 404, 200)),
     ("PUT", "/v1/users/{user}/groups", {"groups": ["Nurses"]}, (403, 403, 403, 403, 200)),

@@ -25,6 +25,8 @@ What = Literal[
     "cancelled",
     "batch",
     "confirmation",
+    "called-off",
+    "let-be",
     "grouped",
 ]
 

@@ -56,8 +56,9 @@ def how_many_owed(market: Market, actor: User) -> int:
 
 
 def not_in_a_batch() -> ColumnElement[bool]:
-    """Of users: whoever waits for no payout that a provider was asked for."""
-    return ~exists(select(1).where(payout_lines.c.state == "waiting", payout_lines.c.user_id == users.c.user_id))
+    """Of users: whoever waits for no payout of a provider, and was paid by none beyond what was owed."""
+    open_still = or_(payout_lines.c.state == "waiting", payout_lines.c.over_micros > 0)
+    return ~exists(select(1).where(open_still, payout_lines.c.user_id == users.c.user_id))
 
 
 def journal_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> JournalPage:

@@ -66,6 +66,8 @@ def erase(market: Market, actor: User, wish: Erasure) -> Member:
         access.end_all(connection, actor.user_id)
         leave_groups(connection, actor.user_id)
         letter_choices.forget(connection, actor.user_id)
+        waiting = (payout_lines.c.user_id == actor.user_id) & (payout_lines.c.state == "waiting")
+        connection.execute(update(payout_lines).where(waiting).values(state="failed"))  # nobody can name her to be paid
         trail.note(connection, actor.user_id, "erased", by=actor.user_id, at_ms=now)
         kept = member_by_id(connection, actor.user_id)
     market.callers.forget(actor.user_id)
@@ -85,7 +87,9 @@ def _refuse_unfinished(connection: Connection, actor: User) -> None:
 def _payouts(connection: Connection, actor: User) -> list[OwnPayout]:
     own = select(payout_lines).where(payout_lines.c.user_id == actor.user_id).order_by(payout_lines.c.reference)
     return [
-        OwnPayout(reference=row.reference, amount_micros=row.amount_micros, state=row.state)
+        OwnPayout(
+            reference=row.reference, amount_micros=row.amount_micros, state=row.state, over_micros=row.over_micros
+        )
         for row in connection.execute(own)
     ]
 

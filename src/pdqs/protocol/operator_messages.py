@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from pdqs.protocol.device_messages import Identifier, Message, Micros, Millis, Name
 from pdqs.protocol.groups import Groups
 from pdqs.protocol.market_messages import Cursor, EntryKind, Invitation, Role
+
+Reference = Annotated[str, StringConstraints(pattern=r"^p_[0-9a-f]{36}$", max_length=38)]
+"""Of a payout that a provider is asked for."""
 
 MOST_AT_ONCE = 500
 """How many people are invited by one request."""
@@ -76,6 +79,8 @@ class PayoutBatch(Message):
     failed: int
     waiting_micros: Micros
     paid_micros: Micros
+    over_micros: Micros
+    """What was paid beyond what was owed, as far as nobody has seen to it yet."""
 
 
 class PayoutBatchPage(Message):
@@ -89,3 +94,45 @@ class Confirmation(Message):
     """What a provider says of a batch, as the text of its CSV file: ``reference``, ``status`` and ``amount``."""
 
     text: Annotated[str, Field(max_length=200_000)]
+
+
+class PayoutRemark(Message):
+    """A row of a confirmation to look at: what the provider says does not go with what happened here meanwhile.
+
+    ``beyond``: it paid more than is owed by now. ``paid-after-all``: it was told as failed before, or called off.
+    ``by-hand``: she was paid by hand too since the batch was made. ``failed-after-all``: it was entered as paid, and
+    stays so. ``entered_micros`` are taken off what is owed to her; ``over_micros`` are what is beyond it.
+    """
+
+    row: int
+    reference: str
+    user_id: str
+    name: str
+    why: Literal["beyond", "paid-after-all", "by-hand", "failed-after-all"]
+    amount_micros: Micros
+    entered_micros: Micros
+    over_micros: Micros
+    by_hand_micros: Micros
+
+
+class ConfirmedBatch(PayoutBatch):
+    """A batch after a confirmation, and the rows of it to look at."""
+
+    remarks: list[PayoutRemark]
+
+
+class Overpaid(Message):
+    """What a provider paid somebody beyond what was owed to her then, and what is owed to her now."""
+
+    reference: Reference
+    user_id: str
+    name: str
+    over_micros: Micros
+    owed_micros: Micros
+
+
+class OverpaidPage(Message):
+    """Those that nobody has seen to yet; pass ``next`` as ``after`` for more."""
+
+    items: list[Overpaid]
+    next: Cursor | None

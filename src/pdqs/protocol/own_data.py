@@ -52,6 +52,8 @@ class OwnPayout(Message):
     reference: str
     amount_micros: Micros
     state: Literal["waiting", "paid", "failed"]
+    over_micros: Micros = 0
+    """How much of it was beyond what was owed to her, as far as that is open."""
 
 
 class Export(Message):

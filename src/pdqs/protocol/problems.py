@@ -53,6 +53,7 @@ class ProblemType(StrEnum):
     NO_STEP = "no-step"
     NO_MOVE = "no-move"
     NO_BATCH = "no-batch"
+    NO_PAYOUT = "no-payout"
     NO_FORMAT = "no-format"
     NO_MODULE = "no-module"
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from pdqs.market import deeds, invitations, looking_up, payouts
+from pdqs.market import deeds, invitations, looking_up, overpaid, payout_confirmations, payouts
 from pdqs.market.http.credentials import Calling
 from pdqs.market.http.routes import PROBLEMS, After, Key, Limit
 from pdqs.market.paging import LIMIT
@@ -14,17 +14,22 @@ from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.market_messages import PayablePage, Role, UserPage
 from pdqs.protocol.operator_messages import (
     Confirmation,
+    ConfirmedBatch,
     DeedPage,
     Invitations,
     JournalPage,
     NewUsers,
+    Overpaid,
+    OverpaidPage,
     PayoutBatch,
     PayoutBatchPage,
+    Reference,
 )
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 
 BatchId = Annotated[Identifier, Path(description="The batch's id")]
+PayoutReference = Annotated[Reference, Path(description="The payout's reference")]
 Text = Annotated[str, Query(max_length=looking_up.MOST_LETTERS, description="A part of a name, or the start of an id")]
 
 
@@ -87,6 +92,30 @@ def get_batch_file(batch_id: BatchId, caller: Calling) -> Response:
 
 
 @router.post("/payout-batches/{batch_id}/confirmation", tags=["money"])
-def post_confirmation(batch_id: BatchId, told: Confirmation, caller: Calling) -> PayoutBatch:
+def post_confirmation(batch_id: BatchId, told: Confirmation, caller: Calling) -> ConfirmedBatch:
     """Read a provider's confirmation and enter what was paid; again, it changes nothing (operator)."""
-    return payouts.confirm_batch(caller.market, caller.user(), batch_id, told.text)
+    return payout_confirmations.confirm_batch(caller.market, caller.user(), batch_id, told.text)
+
+
+@router.post("/payout-batches/{batch_id}/call-off", tags=["money"])
+def post_call_off(batch_id: BatchId, caller: Calling) -> PayoutBatch:
+    """Wait no longer for what still waits in a batch: it is owed as before (operator)."""
+    return payouts.call_off(caller.market, caller.user(), batch_id)
+
+
+@router.get("/overpaid", tags=["money"])
+def get_overpaid(caller: Calling, after: After = None, limit: Limit = LIMIT) -> OverpaidPage:
+    """What providers paid beyond what was owed, as far as nobody has seen to it (operator)."""
+    return overpaid.overpaid_page(caller.market, caller.user(), after, limit)
+
+
+@router.post("/overpaid/{reference}/entry", tags=["money"])
+def post_overpaid_entry(reference: PayoutReference, caller: Calling) -> Overpaid:
+    """Take it off what is owed to her now, as far as that goes (operator)."""
+    return overpaid.enter(caller.market, caller.user(), reference)
+
+
+@router.post("/overpaid/{reference}/let-be", tags=["money"])
+def post_overpaid_let_be(reference: PayoutReference, caller: Calling) -> Overpaid:
+    """Close it: the money came back, or is given up (operator)."""
+    return overpaid.let_be(caller.market, caller.user(), reference)

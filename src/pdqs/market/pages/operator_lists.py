@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
-from pdqs.market import access, looking_up, payouts
+from pdqs.market import access, looking_up, payout_confirmations, payouts
 from pdqs.market.deeds import deeds_page
 from pdqs.market.invitation_files import Guest, guest_files, guests_in
 from pdqs.market.invitations import register_many
@@ -62,10 +62,10 @@ async def read_confirmation(request: Request, batch_id: BatchId, session: Operat
     access.check_csrf(session, str(form.get("csrf_token", "")))
     market = market_of(request)
     try:
-        text = str(form.get("text", "")) or payouts.confirmation_text(await _file(form))
-        told = payouts.read_confirmation(text)
+        text = str(form.get("text", "")) or payout_confirmations.confirmation_text(await _file(form))
+        told = payout_confirmations.read_confirmation(text)
         if form.get("confirmed") == "yes":
-            await run_in_threadpool(payouts.confirm_batch, market, session.user, batch_id, text)
+            await run_in_threadpool(payout_confirmations.confirm_batch, market, session.user, batch_id, text)
             return RedirectResponse("/operator/payouts", status_code=303)
     except MarketError as refused:
         return _payouts(request, session.user, status=refused.status, fault=str(refused))

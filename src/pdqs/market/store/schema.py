@@ -21,6 +21,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    text,
 )
 from sqlalchemy.dialects.sqlite import REAL
 from sqlalchemy.types import TypeEngine
@@ -45,6 +46,7 @@ users = Table(
     Column("reports_made", Whole, nullable=False, server_default="0"),
     Column("disabled_at_ms", Whole),
     Column("erased_at_ms", Whole),
+    Index("users_by_name", "name"),
     **_STRICT,
 )
 
@@ -343,6 +345,10 @@ payout_lines = Table(
         nullable=False,
     ),
     Index("payout_lines_by_batch", "batch_id", "reference"),
+    Column("over_micros", Whole, nullable=False, server_default="0"),
     Index("payout_lines_by_user", "user_id", "state"),
+    Index(
+        "payout_lines_over", "reference", sqlite_where=text("over_micros > 0"), postgresql_where=text("over_micros > 0")
+    ),
     **_STRICT,
 )

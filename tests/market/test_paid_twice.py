@@ -1,0 +1,264 @@
+"""Batches and what happens beside them: paid by hand, undone, called off, erased, told twice. Nothing is lost."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from market.owing import asked_for, confirmation, earn, owe
+from market.town import Town
+from pdqs.market import deeds, overpaid, own_data, payout_confirmations, payouts, people, transfers
+from pdqs.protocol.market_messages import Transfer, User
+from pdqs.protocol.operator_messages import ConfirmedBatch
+from pdqs.protocol.own_data import Erasure
+from pdqs.protocol.problems import ConflictError, ForbiddenError, NotFoundError
+
+
+def by_hand(town: Town, owner: User, micros: int, key: str = "by-hand-01") -> str:
+    """Enter that she was paid by other means; gives the id of the entry."""
+    transfer = Transfer(user_id=owner.user_id, amount_micros=micros)
+    return transfers.pay_out(town.market, town.operator, transfer, key).transaction_id
+
+
+def batch_of(town: Town, key: str = "the-batch-1") -> tuple[str, str]:
+    """A batch of all that is owed, and what a provider says who has paid it."""
+    made = payouts.make_batch(town.market, town.operator, key)
+    town.clock.advance(1)
+    return made.batch_id, confirmation(town, made.batch_id)
+
+
+def confirmed(town: Town, batch_id: str, text: str) -> ConfirmedBatch:
+    return payout_confirmations.confirm_batch(town.market, town.operator, batch_id, text)
+
+
+def open_ones(town: Town) -> list[tuple[str, int, int]]:
+    """Whom a provider paid too much, how much, and what is owed to her."""
+    found = overpaid.overpaid_page(town.market, town.operator).items
+    return [(one.name, one.over_micros, one.owed_micros) for one in found]
+
+
+def owed(town: Town) -> list[int]:
+    return [town.balance(owner) for owner in town.owners]
+
+
+def reference_of(town: Town) -> str:
+    return overpaid.overpaid_page(town.market, town.operator).items[0].reference
+
+
+def test_who_was_paid_by_hand_too_is_told_by_name_and_the_others_are_entered(either_town: Town) -> None:
+    town = either_town
+    owe(town, [4_000_000, 3_000_000, 2_000_000])
+    batch_id, text = batch_of(town)
+    by_hand(town, town.owners[1], 1_000_000)
+    seen = payout_confirmations.preview(town.market, town.operator, batch_id, text)
+    assert (seen.paid, seen.paid_micros, seen.failed, seen.known) == (3, 9_000_000, 0, 0)
+    assert owed(town) == [4_000_000, 2_000_000, 2_000_000], "looking moves nothing"
+    done = confirmed(town, batch_id, text)
+    assert (done.waiting, done.paid, done.paid_micros, done.over_micros) == (0, 3, 9_000_000, 1_000_000)
+    assert done.remarks == seen.remarks
+    (told,) = done.remarks
+    assert (told.row, told.name, told.why) == (3, "owner 2", "beyond")
+    assert (told.amount_micros, told.entered_micros) == (3_000_000, 2_000_000)
+    assert (told.over_micros, told.by_hand_micros) == (1_000_000, 1_000_000)
+    assert owed(town) == [0, 0, 0]
+    assert open_ones(town) == [("owner 2", 1_000_000, 0)]
+    again = confirmed(town, batch_id, text)
+    assert (again.remarks, again.over_micros, owed(town)) == ([], 1_000_000, [0, 0, 0]), "read again: nothing"
+    assert payout_confirmations.preview(town.market, town.operator, batch_id, text).known == 3
+    assert [one.over_micros for one in own_data.export(town.market, town.owners[1]).payouts] == [1_000_000]
+    assert town.balanced()
+
+
+def test_she_who_was_paid_too_much_is_in_no_batch_until_it_is_taken_off_what_she_earns(either_town: Town) -> None:
+    town = either_town
+    (owner,) = owe(town, [4_000_000])
+    batch_id, text = batch_of(town)
+    by_hand(town, owner, 4_000_000)
+    assert confirmed(town, batch_id, text).remarks[0].entered_micros == 0
+    reference = reference_of(town)
+    with pytest.raises(ConflictError, match="nothing is owed to owner 1 now"):
+        overpaid.enter(town.market, town.operator, reference)
+    for turn, (earned, left) in enumerate([(3_000_000, 1_000_000), (1_500_000, 0)]):
+        earn(town, {owner.user_id: earned}, f"later-{turn}")
+        with pytest.raises(ConflictError, match="nobody is owed"):
+            payouts.make_batch(town.market, town.operator, f"another-batch-{turn}")
+        assert overpaid.enter(town.market, town.operator, reference).over_micros == left
+    assert overpaid.enter(town.market, town.operator, reference).over_micros == 0, "pressed once more: nothing"
+    assert (open_ones(town), owed(town)) == ([], [500_000])
+    assert payouts.make_batch(town.market, town.operator, "the-last-batch").waiting_micros == 500_000
+    assert town.balanced()
+
+
+def test_an_entry_by_hand_of_the_very_same_payment_is_undone_and_the_books_are_right(either_town: Town) -> None:
+    town = either_town
+    (owner,) = owe(town, [4_000_000])
+    batch_id, text = batch_of(town)
+    mistaken = by_hand(town, owner, 4_000_000)
+    earn(town, {owner.user_id: 3_000_000}, "later")
+    confirmed(town, batch_id, text)
+    assert (open_ones(town), owed(town)) == ([("owner 1", 1_000_000, 0)], [0])
+    transfers.reverse(town.market, town.operator, mistaken)
+    assert overpaid.enter(town.market, town.operator, reference_of(town)).over_micros == 0
+    assert owed(town) == [3_000_000], "she earned seven and was paid four"
+    assert town.balanced()
+
+
+def test_it_is_told_even_where_what_she_earned_since_covers_it(either_town: Town) -> None:
+    town = either_town
+    first, second = owe(town, [4_000_000, 4_000_000])
+    batch_id, text = batch_of(town)
+    for owner in (first, second):
+        undone = by_hand(town, owner, 4_000_000, f"by-hand-{owner.user_id[-2:]}")
+        earn(town, {owner.user_id: 5_000_000}, owner.user_id)
+    transfers.reverse(town.market, town.operator, undone)
+    (told,) = confirmed(town, batch_id, text).remarks
+    assert (told.name, told.why, told.entered_micros, told.by_hand_micros) == (
+        "owner 1",
+        "by-hand",
+        4_000_000,
+        4_000_000,
+    )
+    assert (owed(town), open_ones(town), town.balanced()) == ([1_000_000, 5_000_000], [], True)
+
+
+def test_what_is_paid_too_much_can_be_let_be_and_both_are_deeds(either_town: Town) -> None:
+    town = either_town
+    (owner,) = owe(town, [4_000_000])
+    batch_id, text = batch_of(town)
+    by_hand(town, owner, 4_000_000)
+    confirmed(town, batch_id, text)
+    reference = reference_of(town)
+    for _ in range(2):
+        assert overpaid.let_be(town.market, town.operator, reference).over_micros == 0
+    earn(town, {owner.user_id: 1_000_000}, "later")
+    assert payouts.make_batch(town.market, town.operator, "another-batch").waiting == 1
+    told = [(one.what, one.about_name) for one in deeds.deeds_page(town.market, town.operator).items]
+    assert told.count(("let-be", "owner 1")) == 1
+    for act in (overpaid.enter, overpaid.let_be):
+        with pytest.raises(NotFoundError):
+            act(town.market, town.operator, "p_" + "0" * 36)
+        with pytest.raises(ForbiddenError):
+            act(town.market, owner, reference)
+    assert town.balanced()
+
+
+def test_a_batch_that_is_called_off_is_owed_again_and_a_payment_that_comes_all_the_same_is_entered_and_told(
+    either_town: Town,
+) -> None:
+    town = either_town
+    owe(town, [4_000_000, 3_000_000])
+    batch_id, text = batch_of(town)
+    paid_one = "\n".join(text.splitlines()[:2])
+    assert confirmed(town, batch_id, paid_one).waiting == 1, "a part of it"
+    off = payouts.call_off(town.market, town.operator, batch_id)
+    assert (off.waiting, off.paid, off.failed) == (0, 1, 1)
+    assert payouts.call_off(town.market, town.operator, batch_id) == off
+    told = [one.what for one in deeds.deeds_page(town.market, town.operator).items]
+    assert told.count("called-off") == 1
+    second = payouts.make_batch(town.market, town.operator, "the-batch-2")
+    assert second.waiting_micros == 3_000_000
+    late = confirmed(town, batch_id, text)
+    assert [(one.name, one.why, one.entered_micros) for one in late.remarks] == [
+        ("owner 2", "paid-after-all", 3_000_000)
+    ]
+    assert (late.paid, late.failed, owed(town)) == (2, 0, [0, 0])
+    twice = confirmed(town, second.batch_id, confirmation(town, second.batch_id))
+    assert [(one.why, one.over_micros) for one in twice.remarks] == [("beyond", 3_000_000)]
+    assert (open_ones(town), town.balanced()) == ([("owner 2", 3_000_000, 0)], True)
+    with pytest.raises(ForbiddenError):
+        payouts.call_off(town.market, town.owners[0], batch_id)
+    with pytest.raises(NotFoundError):
+        payouts.call_off(town.market, town.operator, "b_none")
+
+
+def test_a_payment_of_a_batch_that_is_undone_stays_undone_whatever_is_read_again(either_town: Town) -> None:
+    town = either_town
+    owe(town, [4_000_000, 3_000_000])
+    batch_id, text = batch_of(town)
+    confirmed(town, batch_id, text)
+    failed = confirmed(town, batch_id, text.replace("paid", "failed"))
+    assert [one.why for one in failed.remarks] == ["failed-after-all"] * 2, "told, and nothing undone by a file"
+    assert (failed.paid, owed(town)) == (2, [0, 0])
+    entry = next(
+        line for line in transfers.journal(town.market, town.operator).items if line.user_id == town.owners[0].user_id
+    )
+    transfers.reverse(town.market, town.operator, entry.transaction_id)
+    for status, names in (("paid", []), ("failed", ["owner 2"])):
+        again = confirmed(town, batch_id, text.replace("paid", status))
+        assert [one.name for one in again.remarks] == names
+        assert owed(town) == [4_000_000, 0]
+    second, retold = batch_of(town, "the-batch-2")
+    assert confirmed(town, second, retold).paid_micros == 4_000_000
+    assert (owed(town), open_ones(town), town.balanced()) == ([0, 0], [], True)
+
+
+def test_who_is_disabled_is_still_paid_and_who_is_erased_waits_for_nothing(either_town: Town) -> None:
+    town = either_town
+    disabled, erased, other = owe(town, [4_000_000, 3_000_000, 2_000_000])
+    batch_id, text = batch_of(town)
+    people.disable_user(town.market, town.operator, disabled.user_id)
+    own_data.erase(town.market, erased, Erasure(forgo_balance=True))
+    assert [row["user_id"] for row in asked_for(town, batch_id)] == [disabled.user_id, other.user_id]
+    with pytest.raises(ConflictError, match="nobody is owed"):
+        payouts.make_batch(town.market, town.operator, "the-batch-2")
+    done = confirmed(town, batch_id, text)
+    assert [(one.name, one.why) for one in done.remarks] == [("erased", "paid-after-all")], "it was on its way"
+    assert (done.waiting, done.paid, town.balanced()) == (0, 3, True)
+    with town.market.store.read() as connection:
+        assert payouts.waiting_of(connection, [one.user_id for one in town.owners]) == {}
+
+
+def test_batches_made_at_once_hold_nobody_twice(either_town: Town) -> None:
+    """Two operators press at the same moment: one makes the batch, the other is told that nobody is left."""
+    town = either_town
+    owe(town, [1_000_000] * 50)
+    ready, made = threading.Barrier(4), []
+
+    def press(number: int) -> None:
+        ready.wait(timeout=60)
+        try:
+            made.append(payouts.make_batch(town.market, town.operator, f"batch-number-{number}").waiting)
+        except ConflictError:
+            made.append(0)
+
+    pressing = [threading.Thread(target=press, args=(number,)) for number in range(4)]
+    for thread in pressing:
+        thread.start()
+    for thread in pressing:
+        thread.join()
+    assert sorted(made) == [0, 0, 0, 50]
+
+
+def test_a_confirmation_and_payments_by_hand_at_once_leave_right_books(either_town: Town) -> None:
+    """What is owed is taken off once, whoever comes first, and nobody waits for another for ever."""
+    town = either_town
+    owners = owe(town, [1_000_000] * 30)
+    batch_id, text = batch_of(town)
+    ready, faults, paid = threading.Barrier(5), [], []
+
+    def enter() -> None:
+        ready.wait(timeout=60)
+        confirmed(town, batch_id, text)
+
+    def pay(some: list[User]) -> None:
+        ready.wait(timeout=60)
+        for owner in some:
+            try:
+                by_hand(town, owner, 1_000_000, f"hand-{owner.user_id}")
+                paid.append(owner.user_id)
+            except ConflictError:
+                pass  # the confirmation was first
+            except Exception as fault:  # whatever it is, it is counted
+                faults.append(fault)
+
+    acting = [threading.Thread(target=enter)]
+    acting += [threading.Thread(target=pay, args=(owners[::-1][part::4],)) for part in range(4)]
+    for thread in acting:
+        thread.start()
+    for thread in acting:
+        thread.join()
+    assert (faults, owed(town)) == ([], [0] * 30)
+    found = overpaid.overpaid_page(town.market, town.operator).items
+    assert {one.user_id for one in found} == set(paid)
+    assert town.balanced()
