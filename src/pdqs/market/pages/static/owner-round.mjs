@@ -211,7 +211,7 @@ async function reporting(visit) {
   const review = await reviewed(visit);
   present(review);
   askFirst(review);
-  if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent. You can raise the cap under Privacy.");
+  if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent. Reports that others sent from this browser count too. You can raise the cap under Privacy.");
   ready(form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -236,7 +236,7 @@ async function notDrawn(visit) {
 
 /** What this browser knows of a report of its own; of one that was made elsewhere, what the market says it received. */
 async function reported(visit) {
-  if (stage === "done") await visit.settleUp(round);
+  await visit.settleUp(round).catch(trouble);
   const made = await visit.device.reportFor(round);
   show("facts", made ? `This browser's own record: ${facts(made)}.` : "This browser did not make this report, and its account does not hold what it cost.");
   if (made) show("sent", made.body);
@@ -244,8 +244,10 @@ async function reported(visit) {
 
 /** A round that ran out: if a report was drawn here all the same, its privacy is spent, and that is said. */
 async function missed(visit) {
+  if ((await visit.device.reportFor(round))?.accepted_at_ms) await visit.settleUp(round).catch(trouble);
   const made = await visit.device.reportFor(round);
-  if (made) show("missed", `Your report was drawn here (epsilon ${epsilonText(made.epsilon_nanos)} is charged for life) but the market does not have it in time: ${facts(made)}. You were not paid.`);
+  if (made?.accepted_at_ms) show("missed", `Your report was drawn here and the market signed for it: ${facts(made)}.`);
+  else if (made) show("missed", `Your report was drawn here (epsilon ${epsilonText(made.epsilon_nanos)} is charged for life) but the market does not have it in time: ${facts(made)}. You were not paid.`);
 }
 
 /** Reload when there is something new to see; false when there is nothing more to wait for. */

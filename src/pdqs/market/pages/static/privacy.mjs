@@ -2,7 +2,7 @@
 
 import { facts, OVERALL } from "../device/account.mjs";
 import { saveData, savePage } from "../device/export.mjs";
-import { arrived, calm, epsilonText, money, number, numberText, trouble, visiting } from "./market.mjs";
+import { arrived, calm, epsilonText, money, number, numberText, tellFaults, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);
 
@@ -36,7 +36,10 @@ async function setCap(event, device, attribute, field) {
   await present(device);
 }
 
-function historyCard(made) {
+/** Whether a report was sent under another sign-in than this one. */
+const isAnothers = (device) => (made) => made.market !== device.market;
+
+function historyCard(made, anothers) {
   const card = document.getElementById("history-row").content.cloneNode(true);
   slot(card, "attribute").textContent = made.attribute;
   slot(card, "epsilon").textContent = epsilonText(made.epsilon_nanos);
@@ -45,20 +48,31 @@ function historyCard(made) {
   slot(card, "facts").textContent = facts(made);
   slot(card, "when").textContent = `${new Date(made.drawn_at_ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
   slot(card, "body").textContent = made.body;
+  slot(card, "whose").hidden = !anothers;
   return card;
+}
+
+/** Whose reports the figures count, where they are not hers alone. */
+function sayWhose(all, others) {
+  const place = slot(document.getElementById("shared"), "others");
+  const which = all === 1 ? "The report below was" : `${others} of the ${all} reports below ${others === 1 ? "was" : "were"}`;
+  place.textContent = `${which} sent while somebody else was signed in here, or you under another name.`;
+  place.hidden = others === 0;
 }
 
 async function present(device) {
   const history = await device.history();
+  sayWhose(history.length, history.filter(isAnothers(device)).length);
   const names = [...(await device.account()).attributes(), OVERALL];
   const cards = await Promise.all(names.map((attribute) => spendingCard(device, attribute)));
   document.getElementById("spending").replaceChildren(...cards);
   const nothing = Object.assign(document.createElement("p"), { className: "card empty", textContent: "Nothing yet." });
-  document.getElementById("history").replaceChildren(...(history.length ? history.reverse().map(historyCard) : [nothing]));
+  document.getElementById("history").replaceChildren(...(history.length ? history.reverse().map((made) => historyCard(made, isAnothers(device)(made))) : [nothing]));
 }
 
 try {
-  const { device } = await visiting();
+  const visit = await visiting();
+  const { device } = visit;
   const fact = document.getElementById("new-fact");
   document.getElementById("cap-form").addEventListener("submit", (event) =>
     setCap(event, device, fact.value.trim(), document.getElementById("first-cap")));
@@ -66,6 +80,8 @@ try {
   saving("export-page", savePage);
   saving("export-data", (account) => saveData(account, [device.market]));
   await present(device);
+  await tellFaults(visit);
+  await present(device); // with what was found
 } catch (fault) {
   trouble(fault);
 } finally {
