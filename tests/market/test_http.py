@@ -141,7 +141,7 @@ def test_the_api_page_fetches_nothing_from_elsewhere(served_town: tuple[httpx.Cl
     assert "https:" not in page
     for path in re.findall(r' (?:src|href)="(/[^"]+)"', page):
         assert client.get(path).status_code == 200
-    assert page.count("<script") == 1  # the clock of every page, and no viewer of anybody else's
+    assert page.count("<script") == 2  # the clock and the unsent forms of every page, no viewer of anybody else's
 
 
 def test_the_api_page_has_every_route_and_message_of_its_description(served_town: tuple[httpx.Client, Town]) -> None:

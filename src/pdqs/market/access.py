@@ -20,6 +20,7 @@ from pdqs.protocol.sign_ins import SignIns
 
 __all__ = [
     "COOKIE",
+    "ONE",
     "Session",
     "check_csrf",
     "end_all",
@@ -48,11 +49,15 @@ __all__ = [
 
 _HOUR_MS = 3_600_000
 
+ONE: dict[Role, str] = {"consumer": "a consumer", "owner": "an owner", "operator": "an operator"}
+"""Someone of each role, in words."""
+
 
 def require(actor: User, *roles: Role) -> None:
     """Refuse a caller whose role is none of these."""
     if actor.role not in roles:
-        raise ForbiddenError(ProblemType.WRONG_ROLE, f"this is for {' or '.join(roles)}, and you are {actor.role}")
+        whom = " or ".join(f"{role}s" for role in roles)
+        raise ForbiddenError(ProblemType.WRONG_ROLE, f"this is for {whom}, and you are {ONE[actor.role]}")
 
 
 def new_code(market: Market, connection: Connection, user_id: str, *, by: str) -> tuple[str, int]:

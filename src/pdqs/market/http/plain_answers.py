@@ -21,6 +21,29 @@ def asks_for_a_page(scope: Scope) -> bool:
     return b"text/html" in accepted and not str(scope["path"]).startswith("/v1/")
 
 
+TITLES = {
+    400: "This could not be read",
+    401: "Please sign in",
+    403: "This is not allowed",
+    404: "Not found",
+    409: "Not as things stand",
+    413: "This is too much",
+    422: "Something is missing or wrong",
+    429: "A little slower, please",
+    500: "Something went wrong here",
+    503: "Not just now",
+}
+
+
+def title_of(status: int) -> str:
+    """What a person reads above an error, where programs are told its name.
+
+    >>> title_of(403), title_of(418)
+    ('This is not allowed', 'This did not work')
+    """
+    return TITLES.get(status, "This did not work")
+
+
 _PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,'
     ' initial-scale=1"><meta name="color-scheme" content="light dark"><title>{title} · pdqs market</title>'
@@ -45,7 +68,7 @@ class Asked:
         if asks_for_a_page(self.scope):
             said = f"{detail[:1].upper()}{detail[1:]}."
             kind = "text/html; charset=utf-8"
-            body = _PAGE.format(title=escape(title), said=escape(said), prefix=escape(self.prefix)).encode()
+            body = _PAGE.format(title=escape(title_of(status)), said=escape(said), prefix=escape(self.prefix)).encode()
         head = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), *headers]
         await self.send({"type": "http.response.start", "status": status, "headers": head})
         await self.send({"type": "http.response.body", "body": body})

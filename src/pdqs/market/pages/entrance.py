@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
@@ -139,14 +140,17 @@ def _let_in(request: Request, session: Session, wanted: str) -> Response:
 
 @router.post("/leave")
 def leave(request: Request, form: Fields) -> Response:
-    """Sign out. Who is not signed in has nothing to lose here, and least of all a cookie that was held back."""
+    """Sign out; with ``next``, to sign in for that page as somebody else. Who is not signed in has nothing to lose
+    here, and least of all a cookie that was held back.
+    """
     session = session_or_none(request)
     if session is None:
         return RedirectResponse("/", status_code=303)
     request.state.session = session
     access.check_csrf(session, str(form.get("csrf_token", "")))
     access.end_session(market_of(request), session.cookie)
-    answer = RedirectResponse("/", status_code=303)
+    wanted = own_path(str(form.get("next", "")))
+    answer = RedirectResponse(f"/enter?next={quote(wanted)}" if wanted else "/", status_code=303)
     drop_cookie(request, answer)
     return answer
 

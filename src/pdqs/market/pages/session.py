@@ -20,7 +20,7 @@ from pdqs.protocol.problems import MarketError, ProblemType, UnprocessableError
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _PATH = re.compile(r"/(?:[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}(?:\?[A-Za-z0-9_.=&:-]{0,200})?)?")
 
-HOMES = {"consumer": "/consumer", "owner": "/owner", "operator": "/operator"}
+HOMES: dict[Role, str] = {"consumer": "/consumer", "owner": "/owner", "operator": "/operator"}
 
 
 class SignInFirst(Exception):  # noqa: N818  not a fault: the page asks who is there
