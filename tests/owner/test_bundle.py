@@ -41,9 +41,21 @@ def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(dev
         assert "script-src 'self'" in answer.headers["content-security-policy"]
         assert answer.content == device_files()["index.html"]
         assert client.get("/app.mjs").headers["content-type"].startswith("text/javascript")
-        assert client.get("/", headers={"Host": "evil.example"}).status_code == 404
         for path in ("/../bundle.py", "/%2e%2e/bundle.py", "/nothing.mjs"):
             assert client.get(path).status_code == 404
+
+
+def test_another_name_of_this_machine_leads_to_the_one_that_has_the_account(device_page: PageServer) -> None:
+    """A browser keeps an account for each name: under a second one her caps would begin anew."""
+    port = device_page.server_address[1]
+    with httpx.Client(base_url=device_page.address) as client:
+        for host in (f"localhost:{port}", f"LOCALHOST:{port}", f"localhost.:{port}"):
+            answer = client.get("/app.mjs", headers={"Host": host})
+            assert (answer.status_code, answer.headers["location"]) == (308, f"{device_page.address}/")
+        for host in ("evil.example", f"evil.example:{port}", f"0.0.0.0:{port}", "127.0.0.1", "127.0.0.1:1", ""):
+            answer = client.get("/", headers={"Host": host})
+            assert answer.status_code == 404
+            assert f"Your device is at {device_page.address} and nowhere else" in answer.text
 
 
 def test_a_port_that_is_taken_is_said_in_a_sentence(device_page: PageServer) -> None:

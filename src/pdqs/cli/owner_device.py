@@ -44,14 +44,15 @@ def open_ledger(path: Path | None) -> Iterator[Ledger]:
     """The device's file, open; made if there is none."""
     from pdqs.owner.ledger import Ledger
 
-    ledger = Ledger(path or _default_file())
+    ledger = Ledger(path or device_file())
     try:
         yield ledger
     finally:
         ledger.close()
 
 
-def _default_file() -> Path:
+def device_file() -> Path:
+    """This device's own file, unless another is named."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(os.environ.get("PDQS_DEVICE") or Path(home) / "pdqs" / "device.sqlite")
 

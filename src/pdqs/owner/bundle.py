@@ -33,6 +33,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_NO_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 @cache
@@ -86,7 +87,16 @@ class PageServer(ThreadingHTTPServer):
     @property
     def address(self) -> str:
         """Where the page is."""
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        return page_address(int(self.server_address[1]))
+
+
+def page_address(port: int) -> str:
+    """The one name of a page on this machine. Under another one a browser would keep another account.
+
+    >>> page_address(8017)
+    'http://127.0.0.1:8017'
+    """
+    return f"http://127.0.0.1:{port}"
 
 
 @final
@@ -97,18 +107,32 @@ class _Page(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        """One file. A request for another host's name is refused: no other site may pass itself off as this page."""
+        """One file, under one name. Another name of this machine leads here, for a browser keeps an account, and caps,
+        for each; under any other host's the page is not shown, so that no site may pass itself off as it.
+        """
         name = self.path.partition("?")[0].lstrip("/") or "index.html"
         port = self.connection.getsockname()[1]
-        ours = self.headers.get("host", "") in (f"127.0.0.1:{port}", f"localhost:{port}")
-        content = device_files().get(name) if ours else None
-        self.send_response(HTTPStatus.OK if content is not None else HTTPStatus.NOT_FOUND)
-        for header, value in _HEADERS.items():
+        address, host = page_address(port), self.headers.get("host", "").lower()
+        if host == address.removeprefix("http://"):
+            content = device_files().get(name)
+            if content is not None:
+                self._answer(HTTPStatus.OK, _TYPES[Path(name).suffix], content)
+                return
+            said = f"There is no such file. Your device is at {address}"
+        else:
+            said = f"Your device is at {address} and nowhere else: what you have spent is counted there."
+        local = host in (f"localhost:{port}", f"localhost.:{port}")
+        status = HTTPStatus.PERMANENT_REDIRECT if local else HTTPStatus.NOT_FOUND
+        self._answer(status, "text/plain", f"{said}\n".encode(), {"Location": f"{address}/"} if local else {})
+
+    def _answer(self, status: HTTPStatus, kind: str, content: bytes, more: Mapping[str, str] = _NO_MORE) -> None:
+        self.send_response(status)
+        for header, value in {**_HEADERS, **more}.items():
             self.send_header(header, value)
-        self.send_header("Content-Type", f"{_TYPES.get(Path(name).suffix, 'text/plain')}; charset=utf-8")
-        self.send_header("Content-Length", str(len(content or b"")))
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content or b"")
+        self.wfile.write(content)
 
     def log_message(self, *_words: object) -> None:
         """Nobody's visits are written down."""

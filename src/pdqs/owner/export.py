@@ -20,6 +20,8 @@ from pdqs.owner.lots import chance_in_words
 from pdqs.owner.own_proof import Proven, proven
 from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.tables.atomic import replacing
+from pdqs.tables.delimited import STANDARD
+from pdqs.tables.files import write_text
 
 VERSION = 1
 
@@ -70,8 +72,18 @@ def write_export(path: Path, account: Account, markets: Iterable[str], now_ms: i
         raise DeviceError(f"{path} is there already: give the name of a new file")
     page = path.suffix == ".html"
     text = readable(account) if page else json.dumps(exported(account, markets, now_ms), indent=2) + "\n"
-    with replacing(path) as passing, os.fdopen(os.open(passing, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        file.write(text)
+    write_private(path, text)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Text to a file that only its owner reads, whole or not at all, whoever could read the one before; - prints it."""
+    if path == STANDARD:
+        write_text(path, text)
+        return
+    with replacing(path) as passing:
+        made = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(made, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
 
 
 def _spending(account: Account) -> list[Spending]:

@@ -61,6 +61,14 @@ def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer,
         context.close()
 
 
+def test_another_name_of_her_machine_is_no_second_account(browser: Browser, device_page: PageServer) -> None:
+    page = browser.new_page()
+    page.goto(device_page.address.replace("127.0.0.1", "localhost"))
+    page.get_by_text(manifest_hash()).wait_for()
+    assert page.evaluate("location.origin") == device_page.address
+    page.close()
+
+
 def opened(site: Site) -> str:
     consumer, _ = site.invite("consumer", "Bureau")
     site.deposit(consumer, 90_000_000)

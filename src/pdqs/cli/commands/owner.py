@@ -244,13 +244,13 @@ def proof(
     device: File = None,
 ) -> None:
     """Write what this device kept of a round, for `pdqs verify RECORD --proof`. It tells your name in the round."""
+    from pdqs.owner.export import write_private
     from pdqs.owner.own_proof import proof_of
-    from pdqs.tables.files import write_text
 
     with open_ledger(device) as ledger, visiting(ledger, market) as visit:
-        write_text(out, proof_of(ledger.account(), visit.device.market, round_id).text() + "\n")
+        write_private(out, proof_of(ledger.account(), visit.device.market, round_id).text() + "\n")
         if record is not None:
-            write_text(record, visit.client.record(round_id))
+            write_private(record, visit.client.record(round_id))
 
 
 @run.command()
@@ -258,12 +258,17 @@ def page(
     port: Annotated[
         int, typer.Option(help="The port on this machine; keep to one, for the account belongs to it.")
     ] = 8017,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, though it was at another port before.")] = False,
     once: Annotated[bool, typer.Option("--once", hidden=True, help="Say where it is and stop.")] = False,
 ) -> None:
-    """Serve the browser's device from this machine, so that its code is yours and not a market's."""
+    """Serve the browser's device from this machine, so that its code is yours and not a market's. A browser keeps an
+    account for each port: you are asked before it is served at a new one."""
+    from pdqs.cli.owner_page import agreed_to_port
     from pdqs.owner.bundle import PageServer, manifest_hash
 
     with PageServer(port) as server:
+        if beside := agreed_to_port(server.server_port, yes=yes):
+            print(beside)
         print(f"Your device is at {server.address} (manifest {manifest_hash()}). Ctrl-C ends it.")
         if not once:
             with suppress(KeyboardInterrupt):
