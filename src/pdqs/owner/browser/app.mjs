@@ -64,14 +64,22 @@ function presentMarkets() {
 
 async function presentRounds(address) {
   const visit = visiting(address);
-  const page = await visit.ask("/notices");
-  if (!Array.isArray(page?.items)) throw new Error("What the market sent is not a list.");
-  const listed = page.items.map((notice) => element("button", {
+  at("faults").hidden = true;
+  const notices = await visit.notices();
+  const listed = notices.map((notice) => element("button", {
     type: "button",
     textContent: `${notice.text || "(no words)"} (${notice.state})`,
     onclick: () => doing(() => presentRound(visit, notice.round_id)),
   }));
   at("rounds").replaceChildren(...(listed.length ? listed : [element("p", { textContent: "No rounds are open." })]));
+  await presentFaults(visit, notices);
+}
+
+/** What the market did not keep to, in rounds that were reported in from here. */
+async function presentFaults(visit, notices) {
+  const found = await visit.lookOver(notices);
+  at("faults").replaceChildren(...found.map(({ text, wrong }) => element("p", { textContent: text ? `“${text}”: ${wrong}` : wrong })));
+  at("faults").hidden = !found.length;
 }
 
 // One round: bid, or look at the offer and report, or what became of it.
@@ -160,7 +168,7 @@ async function presentOffer(visit, round) {
 }
 
 async function presentMade(visit, round, made) {
-  await visit.settleUp(round).catch((fault) => { at("said").textContent = fault.message; });
+  await visit.settleUp(round).catch((fault) => { [at("trouble").textContent, at("trouble").hidden] = [fault.message, false]; });
   const now = await visit.device.reportFor(round);
   at("round-body").append(table([["Known", facts(now)], ["Offered", money(now.payment_micros)], ["Epsilon", epsilonText(now.epsilon_nanos)], ["Left this device", now.body]]));
   if (now.accepted_at_ms !== null) return;

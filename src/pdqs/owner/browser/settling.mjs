@@ -69,11 +69,12 @@ async function wrongOf(visit, made, state, statement) {
   return "";
 }
 
-/** All that was reported from here in a market, beside its list of rounds: for each that is at fault, {round, text, wrong}. */
-export async function lookOver(visit) {
+/** All that was reported from here in a market, beside its list of rounds: for each that is at fault, {round, text, wrong}.
+ * `listed`: the list, where the caller has it. */
+export async function lookOver(visit, listed = null) {
   const reports = (await visit.device.account()).reports().filter((made) => made.market === visit.device.market);
   if (!reports.length) return [];
-  const states = new Map((await visit.notices()).map(({ round_id: round, state }) => [round, state]));
+  const states = new Map((listed ?? await visit.notices()).map(({ round_id: round, state }) => [round, state]));
   let statement;
   try {
     statement = await visit.statement();

@@ -14,12 +14,12 @@ function settled(request) {
   });
 }
 
-/** The browser's lasting store. */
-export async function openStore(indexedDB = globalThis.indexedDB) {
+/** The browser's store. `lasting`: ask not to have it cleared when space is short. */
+export async function openStore(lasting = true, indexedDB = globalThis.indexedDB) {
   const opening = indexedDB.open(NAME, 2);
   opening.onupgradeneeded = () => upgrade(opening.result, opening.transaction);
   const database = await settled(opening);
-  globalThis.navigator?.storage?.persist?.().catch(() => {}); // ask not to be cleared when space is short
+  if (lasting) globalThis.navigator?.storage?.persist?.().catch(() => {});
   return {
     rows: () => settled(database.transaction("entries").objectStore("entries").getAll()),
     append: (decide) => append(database, decide),

@@ -198,7 +198,7 @@ export class Visit {
   }
 
   /** All that was reported from here, beside the market's list of rounds: what is at fault. */
-  lookOver() { return lookOver(this); }
+  lookOver(listed = null) { return lookOver(this, listed); }
 
   /** Every round that the market lists for her. */
   notices() { return this.all("notices", "/notices"); }

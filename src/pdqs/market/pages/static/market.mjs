@@ -13,9 +13,10 @@ export { amount, money, number, numberText, owed } from "../device/money.mjs";
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 useCurrency(JSON.parse(meta("currency") || "{}"));
 
-/** This browser's device at this market, for the user who is signed in. */
-export async function visiting() {
-  const device = new Device(await openStore(), `${location.origin} ${meta("user")}`);
+/** This browser's device at this market, for the user who is signed in. `lasting`: whether the browser is asked to keep its
+ * store when space is short, which some browsers ask her about. */
+export async function visiting({ lasting = true } = {}) {
+  const device = new Device(await openStore(lasting), `${location.origin} ${meta("user")}`);
   return new Visit(device, asker(new URL("..", import.meta.url).href.replace(/\/$/, ""), { "X-CSRF-Token": meta("csrf-token") }));
 }
 
@@ -31,6 +32,17 @@ export function trouble(fault) {
   box.textContent = inWords(fault);
   box.hidden = false;
   box.scrollIntoView({ block: "nearest" }); // the button that asked may be screens below; at once, as nothing here glides
+}
+
+/** What the market did not keep to in the rounds that were reported in from this browser, on top of the page. */
+export async function tellFaults(visit) {
+  const box = document.getElementById("faults");
+  const sentences = await visit.lookOver().then(
+    (found) => found.map(({ text, wrong }) => (text ? `“${text}”: ${wrong}` : wrong)),
+    (fault) => [`Whether you were paid for what you reported could not be looked at. ${inWords(fault)}`],
+  );
+  box.replaceChildren(...sentences.map((textContent) => Object.assign(document.createElement("p"), { textContent })));
+  box.hidden = !sentences.length;
 }
 
 export function calm() {

@@ -80,8 +80,9 @@ try {
   saving("export-page", savePage);
   saving("export-data", (account) => saveData(account, [device.market]));
   await present(device);
+  const known = (await device.history()).map(facts).join();
   await tellFaults(visit);
-  await present(device); // with what was found
+  if ((await device.history()).map(facts).join() !== known) await present(device); // else what she is typing stays
 } catch (fault) {
   trouble(fault);
 } finally {
