@@ -20,8 +20,8 @@ from pdqs.owner.checks import CHECKS
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.lifetime_cap import OVERALL
-from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.owner.review import Device
+from pdqs.privacy.loss import NANOS_PER_EPSILON
 from pdqs.protocol.device_messages import RoundNotice
 
 from .node import twin

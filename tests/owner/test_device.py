@@ -19,9 +19,9 @@ from pdqs.model.arrays import Words
 from pdqs.owner.account import Charge, StoredReport
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused
 from pdqs.owner.ledger import Ledger
-from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.owner.review import Device, Review
 from pdqs.privacy.entropy import SystemEntropy
+from pdqs.privacy.loss import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.protocol.device_messages import Offer, RoundNotice
 
 from .node import mutant, twin

@@ -7,7 +7,8 @@ import pytest
 
 import pdqs
 from pdqs.model.money import MICROS_PER_UNIT
-from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair
+from pdqs.owner.price import is_fair
+from pdqs.privacy.loss import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.privacy.randomiser import q_numerators
 
 AGES = pdqs.Median(pdqs.Domain.grid(14, 61, 1))

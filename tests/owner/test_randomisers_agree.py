@@ -17,6 +17,7 @@ from pdqs.model.arrays import Words
 from pdqs.model.questions import Value
 from pdqs.owner import price
 from pdqs.owner.review import draw_code
+from pdqs.privacy.loss import epsilon_nanos
 from pdqs.privacy.randomiser import dice_limit, draw_reports
 
 from .node import mutant, twin
@@ -95,7 +96,7 @@ def test_both_agree_on_epsilon_and_round_it_up(vectors: dict[str, Any], in_javas
         ours = price.epsilon_of(case["numerator"], case["domain_size"])
         assert ours == pytest.approx(case["epsilon"], rel=1e-14)
         assert epsilon == pytest.approx(case["epsilon"], rel=1e-14)
-        assert nanos == price.epsilon_nanos(case["numerator"], case["domain_size"]) == case["nanos"]
+        assert nanos == epsilon_nanos(case["numerator"], case["domain_size"]) == case["nanos"]
 
 
 def test_both_refuse_a_payment_one_micro_unit_short_and_take_the_least_fair_one(

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 import pdqs
+from pdqs.privacy.loss import epsilon_nanos
 from pdqs.rounds.commitments import pseudonym_of
 from pdqs.rounds.offers import Offers
 from pdqs.verifying import OwnProof, RoundRecord, frozen_document, record_of
+from pdqs.verifying.record import promise_in
 
 ROUND = "r_1"
 SEED, NONCE = hashlib.sha256(b"seed").digest(), hashlib.sha256(b"nonce").digest()
@@ -50,7 +52,7 @@ def asked_row(told: Plain) -> Plain:
 
 def kept_by(record: RoundRecord, pseudonym: str) -> OwnProof:
     """What the device of one owner keeps of an honest round."""
-    place = [line.pseudonym for line in record.owners].index(pseudonym)
+    place, kappa = [line.pseudonym for line in record.owners].index(pseudonym), promise_in(record.terms).terms.kappa
     line, proof = record.owners[place], record.tree().proof(place)
     return OwnProof(
         terms_hash=record.terms_hash,
@@ -67,4 +69,7 @@ def kept_by(record: RoundRecord, pseudonym: str) -> OwnProof:
         payment_micros=line.payment_micros if line.code is not None else None,
         code=line.code,
         paid_micros=line.paid_micros,
+        epsilon_nanos=None if line.code is None else epsilon_nanos(line.q_numerator, kappa),
+        stage=None if line.side is None else line.stage,
+        side=line.side,
     )

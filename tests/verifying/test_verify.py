@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 import pdqs
 from pdqs.model.errors import PdqsError
+from pdqs.rounds.canonical import written
 from pdqs.rounds.commitments import pseudonym_of
-from pdqs.verifying import RoundRecord, Verification, record_of
+from pdqs.verifying import OwnProof, RoundRecord, Verification, record_of
+from pdqs.verifying.figures import answer_figures, cleared
+from pdqs.verifying.making import words_for
 
 from .rounds import NONCE, ROUND, SEED, Plain, asked_row, kept_by, plain, played
 
@@ -200,7 +204,8 @@ def test_an_owners_proof_agrees_with_an_honest_record_whether_she_was_asked_or_n
     for line in HONEST.owners:
         found = pdqs.verify(HONEST, proof=kept_by(HONEST, line.pseudonym).text())
         assert found.agrees, repr(found)
-        assert [each.name for each in found.findings][-4:] == ["your bid", "your offer", "your report", "your payment"]
+        names = ["your bid", "your offer", "your question", "your report", "your payment"]
+        assert [each.name for each in found.findings][-5:] == names
         if line.paid_micros:
             break
 
@@ -213,6 +218,7 @@ def test_an_owners_proof_agrees_with_an_honest_record_whether_she_was_asked_or_n
         ({"terms_hash": "0" * 64}, "your terms"),
         ({"chance_numerator": 5}, "your offer"),
         ({"payment_micros": 5}, "your offer"),
+        ({"epsilon_nanos": 5}, "your question"),
         ({"code": None}, "your report"),
         ({"paid_micros": 5}, "your payment"),
     ],
@@ -221,6 +227,53 @@ def test_what_the_record_says_otherwise_than_an_owners_device_is_named(change: P
     who = asked_row(plain(HONEST))["pseudonym"]
     told = {**json.loads(kept_by(HONEST, who).text()), **change}
     assert broken(pdqs.verify(HONEST, proof=json.dumps(told)))[0] == name
+
+
+def test_an_owner_who_was_asked_for_more_or_about_another_side_than_the_record_says_finds_it() -> None:
+    terms = pdqs.Terms(query=pdqs.Median(pdqs.Domain.grid(0, 100, 5)), budget=40.0, question="side", stages=3)
+    record = played(terms, owners=90)
+    who = next(line for line in record.owners if line.code is not None and line.stage == 2)
+    kept = kept_by(record, who.pseudonym)
+    assert pdqs.verify(record, proof=kept).agrees
+    charged = kept.epsilon_nanos or 0
+    for told, said in (
+        (replace(kept, epsilon_nanos=charged + 1_000_000_000), "you were asked for epsilon"),
+        (replace(kept, epsilon_nanos=charged - 1), "you were asked for epsilon"),
+        (replace(kept, side=(who.side or 0) + 1), "you were asked in stage 2 whether it is at most"),
+        (replace(kept, stage=1), "you were asked in stage 1"),
+    ):
+        found = pdqs.verify(record, proof=told.text())
+        assert broken(found) == ["your question"]
+        assert said in next(each.told for each in found.findings if each.name == "your question")
+
+
+def test_a_proof_from_before_devices_kept_what_they_were_asked_for_is_read_and_leaves_that_open() -> None:
+    who = asked_row(plain(HONEST))["pseudonym"]
+    told = json.loads(kept_by(HONEST, who).text())
+    before = {name: value for name, value in told.items() if name not in ("epsilon_nanos", "stage", "side")}
+    text = json.dumps({**before, "format": "pdqs proof 1"})
+    found = pdqs.verify(HONEST, proof=text)
+    assert found.agrees
+    assert {each.name: each.verdict for each in found.findings}["your question"] == "not checked"
+    assert OwnProof.read(OwnProof.read(text).text()) == OwnProof.read(text)
+
+
+def test_a_record_does_not_choose_how_sure_its_interval_is() -> None:
+    names, bids = HONEST.names, HONEST.bid_micros
+    made = cleared(bids, words_for(HONEST.seed, HONEST.nonce, names), COUNT)
+    for level, share in ((0.01, 0.05), (0.95, 0.0), (0.999, 0.05)):
+        figures = answer_figures(HONEST.codes, made.offers, COUNT, level=level, dishonest_share=share)
+        assert broken(pdqs.verify(replace(HONEST, answer=figures))) == ["answer"]
+    told = next(each.told for each in pdqs.verify(HONEST).findings if each.name == "answer")
+    assert told.endswith("with an interval at level 0.95")
+
+
+def test_a_round_that_its_terms_call_off_for_too_few_owners_does_not_agree() -> None:
+    bids = {bytes.fromhex(line.pseudonym): line.bid_micros for line in HONEST.owners}
+    for needed, wrong in ((len(bids), []), (len(bids) + 1, ["owners"])):
+        document = written({**json.loads(HONEST.terms), "minimum_owners": needed})
+        record = record_of(document, SEED, NONCE, bids, lambda _: HONEST.codes)
+        assert broken(pdqs.verify(record)) == wrong
 
 
 def test_a_report_that_a_thorough_broker_changed_is_seen_by_its_owner_alone() -> None:
@@ -353,7 +406,7 @@ def test_what_is_no_record_is_refused_with_one_sentence(spoil: Callable[[str], s
     assert 10 < len(sentence) < 200
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "pdqs proof 2"}'])
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "pdqs proof 3"}'])
 def test_what_is_no_proof_is_refused_with_one_sentence(text: str) -> None:
     with pytest.raises(PdqsError, match="the proof"):
         pdqs.verify(HONEST, proof=text)

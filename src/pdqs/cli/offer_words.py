@@ -12,10 +12,11 @@ from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.owner.lifetime_cap import Spending
 from pdqs.owner.lots import lot_in_words
-from pdqs.owner.price import NANOS_PER_EPSILON, odds_in_words
+from pdqs.owner.price import odds_in_words
 from pdqs.owner.prospect import Prospect
 from pdqs.owner.review import Review
 from pdqs.present.times import left, moment_text
+from pdqs.privacy.loss import NANOS_PER_EPSILON
 
 _NAMES = 11
 _WIDTH = 90

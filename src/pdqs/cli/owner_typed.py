@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pdqs.model.money import parse_money
 from pdqs.model.spelling import plain_decimal
 from pdqs.owner.errors import DeviceError
-from pdqs.owner.price import NANOS_PER_EPSILON
+from pdqs.privacy.loss import NANOS_PER_EPSILON
 from pdqs.protocol.device_messages import Attribute
 from pdqs.protocol.market_messages import Redemption
 

@@ -18,10 +18,11 @@ from pdqs.model.names import ContractName
 from pdqs.owner.dealing import DEAL_CHECKS, closing_ms
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.lots import LOT_CHECKS
-from pdqs.owner.price import NANOS_PER_EPSILON, epsilon_nanos, is_fair, least_payment_micros
+from pdqs.owner.price import is_fair, least_payment_micros
 from pdqs.owner.receipt_checks import RECEIPT_CHECKS
 from pdqs.owner.told import MARGIN_MS, Checks, Stage, Told
 from pdqs.owner.words import FINEST, seen
+from pdqs.privacy.loss import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.protocol.device_messages import DomainMessage, Offer
 from pdqs.protocol.receipts import is_weak
 

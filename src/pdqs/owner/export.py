@@ -18,7 +18,7 @@ from pdqs.owner.errors import DeviceError
 from pdqs.owner.lifetime_cap import OVERALL, Spending
 from pdqs.owner.lots import chance_in_words
 from pdqs.owner.own_proof import Proven, proven
-from pdqs.owner.price import NANOS_PER_EPSILON
+from pdqs.privacy.loss import NANOS_PER_EPSILON
 from pdqs.tables.atomic import replacing
 from pdqs.tables.delimited import STANDARD
 from pdqs.tables.files import write_text

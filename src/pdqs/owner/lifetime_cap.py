@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from pdqs.owner.price import NANOS_PER_EPSILON
+from pdqs.privacy.loss import NANOS_PER_EPSILON
 
 DEFAULT_CAP_NANOS = 4 * NANOS_PER_EPSILON
 DEFAULT_OVERALL_CAP_NANOS = 12 * NANOS_PER_EPSILON

@@ -23,7 +23,7 @@ def proof_of(account: Account, market: str, round_id: str) -> OwnProof:
     )
     if bid is None or lots is None:
         raise DeviceError(f"this device has seen no draw of round {round_id}: look at its offer first, while it stands")
-    evidence = json.loads(lots.evidence)
+    evidence, asked = json.loads(lots.evidence), account.question(market, round_id)
     return OwnProof(
         terms_hash=bid.terms_hash,
         pseudonym=pseudonym_of(round_id, bid.owner_id).hex(),
@@ -39,6 +39,9 @@ def proof_of(account: Account, market: str, round_id: str) -> OwnProof:
         payment_micros=None if report is None else report.payment_micros,
         code=None if report is None or report.accepted_at_ms is None else int(json.loads(report.body)["code"]),
         paid_micros=None if report is None else report.paid_micros,
+        epsilon_nanos=None if report is None else report.epsilon_nanos,
+        stage=None if asked is None else asked.stage,
+        side=None if asked is None else asked.side,
     )
 
 

@@ -13,9 +13,6 @@ import numpy as np
 from pdqs.present.text import in_digits
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 
-NANOS_PER_EPSILON = 10**9
-"""The ledger counts eps in whole billionths, so that a sum of many is exact."""
-
 
 def epsilon_of(numerator: int, domain_size: int) -> float:
     """eps(N / 2^32) on a domain of k values, never below the true one.
@@ -24,15 +21,6 @@ def epsilon_of(numerator: int, domain_size: int) -> float:
     1.0986
     """
     return float(epsilon_upper(np.array(numerator / Q_UNITS), domain_size))
-
-
-def epsilon_nanos(numerator: int, domain_size: int) -> int:
-    """eps in whole billionths, rounded up.
-
-    >>> epsilon_nanos(2**31, 2)
-    1098612289
-    """
-    return math.ceil(epsilon_of(numerator, domain_size) * NANOS_PER_EPSILON)
 
 
 def least_payment_micros(bid_micros: int, numerator: int, domain_size: int) -> int:

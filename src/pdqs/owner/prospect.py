@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import final
 
 from pdqs.owner.lifetime_cap import OVERALL, Spending
-from pdqs.owner.price import NANOS_PER_EPSILON
 from pdqs.owner.review import Device
 from pdqs.owner.told import Told
 from pdqs.present.text import printable
+from pdqs.privacy.loss import NANOS_PER_EPSILON
 from pdqs.protocol.device_messages import RoundNotice
 
 

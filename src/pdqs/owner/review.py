@@ -26,10 +26,11 @@ from pdqs.owner.errors import OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.lifetime_cap import OVERALL, Spending
 from pdqs.owner.lots import lots_of
-from pdqs.owner.price import epsilon_nanos, epsilon_of, in_words, least_payment_micros
+from pdqs.owner.price import epsilon_of, in_words, least_payment_micros
 from pdqs.owner.told import Checks, Told, promise_of
 from pdqs.privacy.asking import ask
 from pdqs.privacy.entropy import Entropy, SystemEntropy
+from pdqs.privacy.loss import epsilon_nanos
 from pdqs.protocol.device_messages import Bid, BidReceipt, Offer, Report, ReportReceipt, RoundNotice
 
 

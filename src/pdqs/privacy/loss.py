@@ -6,6 +6,8 @@ the report is uniform on the k values, the true one included.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pdqs.model.arrays import Floats
@@ -86,6 +88,19 @@ def epsilon_upper(q: Floats, domain_size: int) -> Floats:
     """
     upper: Floats = epsilon(q, domain_size) * (1.0 + 2.0**-50)
     return upper
+
+
+NANOS_PER_EPSILON = 10**9
+"""Accounts count eps in whole billionths, so that a sum of many is exact."""
+
+
+def epsilon_nanos(numerator: int, domain_size: int) -> int:
+    """eps(N / 2^32) in whole billionths, rounded up: what one report is charged.
+
+    >>> epsilon_nanos(2**31, 2)
+    1098612289
+    """
+    return math.ceil(float(epsilon_upper(np.array(numerator / Q_UNITS), domain_size)) * NANOS_PER_EPSILON)
 
 
 def round_q_down(q: Floats) -> Floats:

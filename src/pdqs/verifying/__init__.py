@@ -18,10 +18,11 @@ from typing import final
 from pdqs.model.checks import shown
 from pdqs.model.errors import InputError
 from pdqs.present.text import Shown, printable
-from pdqs.verifying.checks import check_kept, check_outcome, check_own, check_promises, failed
+from pdqs.verifying.checks import check_kept, check_outcome, check_promises, failed
 from pdqs.verifying.figures import AnswerFigures
 from pdqs.verifying.findings import Finding
 from pdqs.verifying.making import SOFTWARE, frozen_document, record_of
+from pdqs.verifying.own_checks import check_own
 from pdqs.verifying.proof import OwnProof
 from pdqs.verifying.record import FrozenPromise, RecordLine, RoundRecord, Totals, promise_in
 from pdqs.verifying.strict import hexadecimal
@@ -41,7 +42,8 @@ __all__ = [
 
 UNSEEN = (
     "that every owner is a person: bids that a market entered in names of its own before the close look like others'",
-    "that a report is the one its owner sent, and that she was paid: only she can tell, with --proof",
+    "that a report is the one its owner sent, that she was asked for no more than it says, and that she was paid: only"
+    " she can tell, with --proof",
     "that reports are honest",
 )
 """What no record can show."""
@@ -108,7 +110,7 @@ def verify(
         *check_promises(told, promise),
         *check_kept(told, root, terms_hash),
         *check_outcome(told, promise),
-        *([] if own is None else check_own(told, own)),
+        *([] if own is None else check_own(told, own, promise.terms)),
     ]
     return Verification(
         record=told,

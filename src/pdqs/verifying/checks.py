@@ -16,7 +16,6 @@ from pdqs.rounds.terms import Terms
 from pdqs.verifying.figures import AnswerFigures, Cleared, answer_figures, cleared, reports_of, with_stages
 from pdqs.verifying.findings import Finding, blamed, compared, judged, skipped
 from pdqs.verifying.making import lines_of, words_for
-from pdqs.verifying.proof import OwnProof
 from pdqs.verifying.record import FrozenPromise, RoundRecord, reports_tree
 
 _OFFER = ("chance", "q", "posted", "payment")
@@ -46,7 +45,15 @@ def check_promises(record: RoundRecord, promise: FrozenPromise) -> list[Finding]
             f"the {len(record.owners):,} bids listed have another root than the one published: one was dropped, added"
             " or changed",
         ),
+        *([] if promise.minimum_owners is None else [_enough(len(record.owners), promise.minimum_owners)]),
     ]
+
+
+def _enough(owners: int, needed: int) -> Finding:
+    good = f"{owners:,} bid, and the terms ask for {needed:,} at least"
+    return judged(
+        "owners", owners >= needed, good, f"{owners:,} bid, and below {needed:,} the terms call the round off"
+    )
 
 
 def check_kept(record: RoundRecord, root: str | None, terms_hash: str | None) -> list[Finding]:
@@ -107,7 +114,7 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
     )
     try:
         made = with_stages(codes, made, terms)
-        figures = answer_figures(codes, made.offers, terms, level=said.level, dishonest_share=said.dishonest_share)
+        figures = answer_figures(codes, made.offers, terms)
         paid = settle(made.offers, reports_of(codes, made.offers, terms), terms).micros.tolist()
     except PdqsError as fault:
         faulty = Finding(name="answer", verdict="does not agree", told=str(fault))
@@ -136,8 +143,9 @@ def _answer(said: AnswerFigures, made: AnswerFigures) -> Finding:
         if ours != theirs:
             told = f"{name.replace('_', ' ')} {_brief(theirs)} in the record, {_brief(ours)} from the reports"
             return Finding(name="answer", verdict="does not agree", told=told)
-    shown = _brief(said.values) if said.values else "none, for too little came"
-    return Finding(name="answer", verdict="held", told=f"{shown}, to the last bit")
+    sure = f"with an interval at level {said.level:g}"
+    shown = f"{_brief(said.values)}, to the last bit, {sure}" if said.values else "none, for too little came"
+    return Finding(name="answer", verdict="held", told=shown)
 
 
 def _brief(figure: object, most: int = 80) -> str:
@@ -168,39 +176,6 @@ def _totals(record: RoundRecord, promise: FrozenPromise) -> Finding:
             return Finding(name="totals", verdict="does not agree", told=told)
     shown = f"{exact_money(paid)} paid and {exact_money(ledger.returned_micros)} returned of {exact_money(budget)}"
     return Finding(name="totals", verdict="held", told=shown)
-
-
-def check_own(record: RoundRecord, proof: OwnProof) -> list[Finding]:
-    """What an owner's own device knows against what the record says of her."""
-    line = next((line for line in record.owners if line.pseudonym == proof.pseudonym), None)
-    names = ("your terms", "your bid", "your offer", "your report", "your payment")
-    terms = judged(names[0], proof.terms_hash == record.terms_hash, "those you bid on", "you bid on other terms")
-    if line is None:
-        why = "you are not in the record"
-        gone = Finding(name=names[1], verdict="does not agree", told=f"{why}: your bid was dropped")
-        return [terms, gone, *(skipped(name, why) for name in names[2:])]
-    counted = proof.leads_to(record.bids_root) and proof.bids_root == record.bids_root
-    told = (proof.asked, proof.draw, proof.chance_numerator, proof.posted_micros)
-    says = (line.q_numerator > 0, line.draw, line.chance_numerator, line.posted_micros)
-    offered = proof.payment_micros in (None, line.payment_micros)
-    due = proof.paid_micros if proof.paid_micros is not None or proof.code is None else proof.payment_micros
-    return [
-        terms,
-        judged(
-            names[1],
-            counted and line.bid_micros == proof.bid_micros,
-            f"{exact_money(line.bid_micros)}, and it is under the root",
-            "the root you were shown is another, or your bid is not under it, or it is not the one you made",
-        ),
-        judged(names[2], told == says and offered, "as your device was told", "it is not what your device was told"),
-        judged(names[3], line.code == proof.code, "as your device sent it", "it is not what your device sent"),
-        judged(
-            names[4],
-            line.paid_micros == (due or 0),
-            exact_money(line.paid_micros),
-            f"{exact_money(line.paid_micros)} in the record, {exact_money(due or 0)} on your device",
-        ),
-    ]
 
 
 def failed(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import final
 
+from pdqs.model.question import MOST_STAGES
 from pdqs.rounds.canonical import written
 from pdqs.rounds.commitments import bid_entry
 from pdqs.rounds.merkle import InclusionProof, is_included
@@ -27,7 +28,9 @@ from pdqs.verifying.strict import (
     word,
 )
 
-PROOF_FORMAT = "pdqs proof 1"
+PROOF_FORMAT = "pdqs proof 2"
+FORMAT_BEFORE = "pdqs proof 1"
+"""Without what she was asked for: read all the same, and said to leave that open."""
 
 
 @final
@@ -36,7 +39,9 @@ class OwnProof:
     """``place`` and ``path`` lead from her bid to ``bids_root``, which stands for so many ``bids``.
 
     ``payment_micros`` is what she was offered, where her device reported; ``code`` what it sent (None: nothing), and
-    ``paid_micros`` what the market says it paid (None: her device has not heard).
+    ``paid_micros`` what the market says it paid (None: her device has not heard). ``epsilon_nanos`` is what her device
+    charged for that report, and ``stage`` and ``side`` what it was asked about where sides are asked: a market that
+    asks one owner for more, or about something else, than its record says is seen by her alone.
     """
 
     terms_hash: str
@@ -53,11 +58,16 @@ class OwnProof:
     payment_micros: int | None
     code: int | None
     paid_micros: int | None
+    epsilon_nanos: int | None = None
+    stage: int | None = None
+    side: int | None = None
 
     @staticmethod
     def read(text: str) -> OwnProof:
         """A proof from its JSON text; strictly, as records are read."""
-        held = fields_of(parsed(text, "the proof"), _PROOF, "the proof")
+        plain = parsed(text, "the proof")
+        before = isinstance(plain, dict) and plain.get("format") == FORMAT_BEFORE
+        held = fields_of(plain, _PROOF_BEFORE if before else _PROOF, "the proof")
         held.pop("format")
         return OwnProof(**held)
 
@@ -73,9 +83,9 @@ class OwnProof:
 
 
 _COUNT = whole_below(10**9 + 1)
-_PROOF = MappingProxyType(
+_PROOF_BEFORE = MappingProxyType(
     {
-        "format": constant(PROOF_FORMAT),
+        "format": constant(FORMAT_BEFORE),
         "terms_hash": hexadecimal,
         "pseudonym": hexadecimal,
         "bid_micros": micros,
@@ -90,5 +100,14 @@ _PROOF = MappingProxyType(
         "payment_micros": or_none(micros),
         "code": or_none(whole_below(2**31)),
         "paid_micros": or_none(micros),
+    }
+)
+_PROOF = MappingProxyType(
+    {
+        **_PROOF_BEFORE,
+        "format": constant(PROOF_FORMAT),
+        "epsilon_nanos": or_none(whole_below(2**53)),
+        "stage": or_none(whole_below(MOST_STAGES + 1)),
+        "side": or_none(whole_below(2**31)),
     }
 )

@@ -172,6 +172,7 @@ class FrozenPromise:
     seed_hash: str
     nonce_hash: str
     nonce_by: str
+    minimum_owners: int | None
     as_written: bool
 
 
@@ -198,6 +199,7 @@ def promise_in(document: str) -> FrozenPromise:
         seed_hash=hexadecimal(plain["seed_hash"], "the frozen document, 'seed_hash'"),
         nonce_hash=hexadecimal(plain["nonce_hash"], "the frozen document, 'nonce_hash'"),
         nonce_by=words(plain.get("nonce_by", ""), "the frozen document, 'nonce_by'"),
+        minimum_owners=or_none(_COUNT)(plain.get("minimum_owners"), "the frozen document, 'minimum_owners'"),
         as_written=as_written,
     )
 

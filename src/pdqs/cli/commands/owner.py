@@ -288,7 +288,7 @@ _SENT = ("round", "attribute", "epsilon", "known", "bytes")
 
 
 def _epsilons(*nanos: int) -> tuple[str, ...]:
-    from pdqs.owner.price import NANOS_PER_EPSILON
+    from pdqs.privacy.loss import NANOS_PER_EPSILON
 
     return tuple(f"{n / NANOS_PER_EPSILON:.4f}" for n in nanos)
 

@@ -24,13 +24,16 @@ function bidsOf(account) {
 
 /** Her bid's place under the published root, and all that she was told, sent and paid. */
 function proofOf(account, { market, round_id: round, terms_hash, bid_micros, owner_id: owner = "" }, told) {
-  const [report, { root, lots }] = [account.report(market, round), JSON.parse(told.evidence)];
+  const [report, asked, { root, lots }] = [account.report(market, round), account.question(market, round), JSON.parse(told.evidence)];
   return {
     terms_hash, pseudonym: hexOf(pseudonymOf(round, owner)), bid_micros, bids_root: root.root, bids: root.bids, place: lots.place, path: lots.path,
     ...picked(told, ["asked", "draw", "chance_numerator", "posted_micros"]),
     payment_micros: report?.payment_micros ?? null,
     code: report && report.accepted_at_ms !== null ? JSON.parse(report.body).code : null,
     paid_micros: report?.paid_micros ?? null,
+    epsilon_nanos: report?.epsilon_nanos ?? null,
+    stage: asked?.stage ?? null,
+    side: asked?.side ?? null,
   };
 }
 
