@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,12 +16,13 @@ import pytest
 from market.pages.site import Site, served
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
-from pdqs.market import offer_access, round_steps
+from pdqs.market import access, offer_access, people, round_steps
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import LedgerError
 from pdqs.owner.ledger import Ledger
 from pdqs.protocol import transport
 from pdqs.protocol.device_messages import Bid, Offer
+from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import MarketError, ProblemType
 
 Run = Callable[..., str]
@@ -209,19 +211,99 @@ def test_who_is_stopped_while_she_sends_is_told_what_may_have_happened(
     assert "The market signed for your report" in run("report", round_id)
 
 
-def test_what_a_code_gave_is_kept_though_the_line_breaks_right_after(
+def broken(_client: OwnerClient) -> None:
+    raise MarketError(ProblemType.UNREACHABLE, "the market cannot be reached")
+
+
+def test_whose_a_code_is_comes_with_what_it_gives_so_that_no_line_breaks_in_between(
     site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The code is used up then: without its token she would have to ask for another."""
     _, code = site.invite("owner", "Ann")
-
-    def broken(_client: OwnerClient) -> None:
-        raise MarketError(ProblemType.UNREACHABLE, "the market cannot be reached")
-
     with monkeypatch.context() as breaking:
         breaking.setattr(OwnerClient, "account", broken)
-        assert "You are enrolled all the same: pdqs owner list" in run("enrol", site.address, code, code=2)
+        assert "as Ann" in run("enrol", site.address, code)
     assert "The market owes you 0.00" in run("list")
+
+
+def test_a_second_persons_code_changes_nothing_though_the_line_breaks_right_after(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_id = in_a_cleared_round(site, run)
+    _, code = site.invite("owner", "Cat")
+    with monkeypatch.context() as breaking:
+        breaking.setattr(OwnerClient, "account", broken)
+        assert "the code was for Cat" in run("enrol", site.address, code, "--yes", code=2)
+    assert "asked: report by" in run("list"), "as Ann, who bid"
+    assert "The market signed for your report" in run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+
+
+def test_a_token_that_was_once_kept_without_asking_whose_it_is_is_asked_about_at_the_next_run(
+    site: Site, run: Run, tmp_path: Path
+) -> None:
+    """As an earlier version kept it when the line broke after the code was used."""
+    file = tmp_path / "device" / "device.sqlite"
+    ann, _ = site.invite("owner", "Ann")
+    kept(file, site, access.issue_token(site.market, ann))
+    assert f"Enrolled in {site.address} as Ann." in run("list")
+    assert "Enrolled" not in run("list"), "once is enough"
+    run("bid", opened(site), "0.125", "--yes")
+    cat, _ = site.invite("owner", "Cat")
+    kept(file, site, access.issue_token(site.market, cat))
+    for _ in range(2):
+        told = run("list", code=2)
+        assert f"the last code that was used here for {site.address} was for Cat" in told
+        assert "the bids of this device there are somebody else's" in told
+    _, fresh = people_code(site, ann)
+    assert "as Ann" in run("enrol", site.address, fresh, "--yes")
+    assert "bid 0.125" in run("list")
+
+
+def kept(file: Path, site: Site, token: str) -> None:
+    ledger = Ledger(file)
+    ledger.enrol(site.address, "", token)
+    ledger.close()
+
+
+def people_code(site: Site, user: User) -> tuple[User, str]:
+    return user, people.renew_code(site.market, site.operator, user.user_id).code
+
+
+def test_a_market_that_was_enrolled_in_capitals_is_the_same_market(site: Site, run: Run, tmp_path: Path) -> None:
+    """As an earlier version kept it: what is stored and hashed stays as it was, and counts for the one market."""
+    round_id = in_a_cleared_round(site, run)
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    file, odd = tmp_path / "device" / "device.sqlite", site.address.replace("http", "HTTP")
+    stored = earlier_spelling(file, site.address, odd)
+    assert "drawn, sent, accepted\n" in run("list")
+    assert "drawn, sent, accepted\n" in run("list", "--market", odd + "/")
+    assert "the same bytes are sent again" in run("report", round_id, "--market", site.address)
+    again = sqlite3.connect(file).execute("SELECT entry FROM entries ORDER BY place").fetchall()
+    assert again[: len(stored)] == stored
+    assert odd in stored[0][0]
+    ann = site.invite("owner", "Ann")[0]
+    run("enrol", site.address, people_code(site, ann)[1], "--yes")
+    assert sqlite3.connect(file).execute("SELECT market FROM markets").fetchall() == [(site.address,)]
+    assert "drawn, sent, accepted\n" in run("list")
+
+
+def earlier_spelling(file: Path, address: str, odd: str) -> list[tuple[str]]:
+    """The device's file as if it had been enrolled under this spelling from the start; its entries."""
+    db = sqlite3.connect(file)
+    found = db.execute("SELECT entry FROM entries ORDER BY place").fetchall()
+    (token,) = db.execute("SELECT token FROM markets").fetchone()
+    db.close()
+    file.unlink()
+    ledger = Ledger(file)
+    for (text,) in found:
+        ledger.note(**json.loads(text.replace(f'"market":"{address}"', f'"market":"{odd}"')))
+    ledger.close()
+    db = sqlite3.connect(file)
+    with db:
+        db.execute("INSERT INTO markets VALUES (?, 'Ann', ?)", (odd, token))
+    stored = db.execute("SELECT entry FROM entries ORDER BY place").fetchall()
+    db.close()
+    return stored
 
 
 @pytest.mark.parametrize(
@@ -415,10 +497,6 @@ def test_what_the_device_itself_words_is_not_told_as_the_markets(
     _, buyers = site.invite("consumer", "Eve")
     assert "pdqs: this code was for a consumer" in run("enrol", site.address, buyers, code=2)
     run("enrol", site.address, code)
-
-    def broken(_client: OwnerClient) -> None:
-        raise MarketError(ProblemType.UNREACHABLE, "the market cannot be reached")
-
     monkeypatch.setattr(OwnerClient, "notices", broken)
     assert "pdqs: the market cannot be reached" in run("list", code=2)
 

@@ -60,19 +60,23 @@ def device_file() -> Path:
 @contextmanager
 def visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
     """This device at the market meant, with a connection to it."""
+    from pdqs.cli.owner_enrolling import name_owner
+    from pdqs.owner.addresses import one_address
     from pdqs.owner.client import OwnerClient
     from pdqs.owner.errors import DeviceError
     from pdqs.owner.review import Device
     from pdqs.owner.visit import Visit
 
     known = ledger.markets()
-    wanted = market.rstrip("/") or (next(iter(known)) if len(known) == 1 else "")
+    wanted = one_address(market.strip()) or (next(iter(known)) if len(known) == 1 else "")
     if not known:
         raise DeviceError("this device is enrolled in no market yet: pdqs owner enrol ADDRESS CODE")
     if wanted not in known:
         said = f"this device is not enrolled in {wanted}" if wanted else "say which market with --market"
         raise DeviceError(f"{said} (enrolled in: {', '.join(known)})")
     with as_the_market_said(), OwnerClient(wanted, known[wanted]) as client:
+        if not ledger.has_name(wanted):
+            name_owner(ledger, wanted, known[wanted], client.account().user)
         yield Visit(device=Device(market=wanted, ledger=ledger), client=client, clock=now_ms)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -13,7 +14,7 @@ from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
 if TYPE_CHECKING:
     from pdqs.owner.ledger import Ledger
-    from pdqs.protocol.market_messages import User
+    from pdqs.protocol.market_messages import Token, User
 
 
 @final
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 class Earlier:
     """What this device had at a market before another code was used there."""
 
-    token: str
     name: str
     """Empty where the market does not tell: its token may have run out."""
     whose: str
@@ -50,7 +50,7 @@ def enrolled_before(ledger: Ledger, market: str) -> Earlier | None:
         name, known_as = printable(user.name), account.known_as(market) or frozenset({user.user_id})
         whose = f"{name}'s" if user.user_id in known_as else "somebody else's"
     has_traces = any(e["kind"] in ("bid", "drawn") and e["market"] == market for e in account.entries)
-    return Earlier(token=token, name=name, whose=whose, known_as=known_as, has_traces=has_traces)
+    return Earlier(name=name, whose=whose, known_as=known_as, has_traces=has_traces)
 
 
 def user_of(market: str, token: str) -> User:
@@ -59,11 +59,11 @@ def user_of(market: str, token: str) -> User:
         return client.account().user
 
 
-def redeemed(market: str, code: str) -> str:
-    """The token that a code is good for; now the code is used up."""
+def redeemed(market: str, code: str) -> Token:
+    """The token that a code is good for, and whose it is; now the code is used up."""
     with as_the_market_said(), OwnerClient(market) as client:
         try:
-            return client.redeem(code)
+            return client.redeem_as(code)
         except NotFoundError:
             raise DeviceError(f"there is no market at {market}: give its address alone") from None
         except MarketError as fault:
@@ -85,11 +85,26 @@ def agreed_to_enrol_again(market: str, before: Earlier, *, yes: bool) -> None:
     )
 
 
-def refuse_another(ledger: Ledger, market: str, before: Earlier, user: User) -> None:
+def name_owner(ledger: Ledger, market: str, token: str, user: User) -> None:
+    """Keep whose a token is that was kept without asking, as was done once when the line broke after the code was used.
+
+    Where bids were made from here by somebody else, nothing goes on in her name.
+    """
+    known_as = ledger.account().known_as(market)
+    if known_as and user.user_id not in known_as:
+        raise DeviceError(
+            f"the last code that was used here for {market} was for {printable(user.name)}, and the bids of this device"
+            " there are somebody else's: whoever made them needs a code of her own (pdqs owner enrol), and"
+            f" {printable(user.name)} a code to use with a file of its own (--device)"
+        )
+    ledger.enrol(market, user.name, token)
+    print(f"Enrolled in {market} as {printable(user.name)}.", file=sys.stderr)
+
+
+def refuse_another(market: str, before: Earlier, user: User) -> None:
     """Where bids or reports were made from here, the device stays hers who made them."""
     if not (before.has_traces and before.is_other(user)):
         return
-    ledger.enrol(market, before.name, before.token)
     raise DeviceError(
         f"the code was for {printable(user.name)}, and the bids and reports of this device in {market} are"
         f" {before.whose}: the device stays as it was, for what it tells and takes back would be"

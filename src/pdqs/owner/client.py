@@ -10,7 +10,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from pdqs.protocol.device_messages import BidReceipt, Identifier, MyRound, Offer, ReportReceipt, RoundNotice, Withdrawal
-from pdqs.protocol.market_messages import Me, Posting, Statement
+from pdqs.protocol.market_messages import Me, Posting, Statement, Token
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
 from pdqs.protocol.transport import Answer, Transport, paged
@@ -46,13 +46,17 @@ class OwnerClient:
 
     def redeem(self, code: str) -> str:
         """Exchange a one-time code for a token. Not retried: a code is good once."""
+        return self.redeem_as(code).token
+
+    def redeem_as(self, code: str) -> Token:
+        """The same, with whose it is: the one answer says both, so that no line can break in between."""
         made = self._line.redeem(code)
         if made.user.role != "owner":
             raise MarketError(
                 ProblemType.WRONG_ROLE,
                 f"this code was for a {made.user.role}, not for an owner, and is used up now: ask for another",
             )
-        return made.token
+        return made
 
     def account(self) -> Me:
         """Who the market takes this device for, and what it owes her."""

@@ -30,6 +30,7 @@ from pdqs.owner.account import (
     StoredReport,
     chained,
     entry_text,
+from pdqs.owner.addresses import one_address
 )
 from pdqs.owner.errors import CapReached, LedgerError
 from pdqs.owner.lifetime_cap import OVERALL, beyond
@@ -203,15 +204,24 @@ class Ledger:
     def enrol(self, market: str, name: str, token: str) -> None:
         """Remember how to speak to a market."""
         with self._transaction() as db:
-            db.execute(
-                "INSERT INTO markets VALUES (?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET name = excluded.name, token = excluded.token",
-                (market, name, token),
-            )
+            for (known,) in db.execute("SELECT market FROM markets").fetchall():
+                if one_address(known) == one_address(market):
+                    db.execute("DELETE FROM markets WHERE market = ?", (known,))
+            db.execute("INSERT INTO markets VALUES (?, ?, ?)", (one_address(market), name, token))
 
     def markets(self) -> dict[str, str]:
         """The markets this device is enrolled in, each with its token."""
-        return dict(self._connection.execute("SELECT market, token FROM markets ORDER BY market").fetchall())
+        return {market: token for market, (_, token) in sorted(self._enrolled().items())}
+
+    def has_name(self, market: str) -> bool:
+        """Whether it is known for whom this device speaks at a market."""
+        return bool(self._enrolled()[market][0])
+
+    def _enrolled(self) -> dict[str, tuple[str, str]]:
+        """Name and token by market; of one that is kept under two spellings, those of the spelling that is used now."""
+        rows = self._connection.execute("SELECT market, name, token FROM markets").fetchall()
+        rows.sort(key=lambda row: row[0] == one_address(row[0]))
+        return {one_address(market): (name, token) for market, name, token in rows}
 
     def set_cap(self, attribute: str, cap_nanos: int) -> None:
         """The lifetime cap for one attribute, or for all together (``OVERALL``)."""
@@ -301,3 +311,5 @@ def _there(kept: Kept | None) -> Kept:
     if kept is None:
         raise InvariantError("an entry was stored and is not there")
     return kept
+    if isinstance(fields.get("market"), str):
+        fields["market"] = one_address(fields["market"])  # which is as it was written in what is stored and hashed

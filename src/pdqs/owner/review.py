@@ -19,6 +19,7 @@ from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.model.questions import Asking
 from pdqs.owner.account import Charge, Fields, StoredBid, StoredReport
+from pdqs.owner.addresses import one_address
 from pdqs.owner.asks import asks_of
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.dealing import asked_in_words, asking_of, question_of
@@ -87,6 +88,9 @@ class Device:
     ledger: Ledger
     entropy: Entropy = field(default_factory=SystemEntropy)
     checks: Checks = field(default_factory=lambda: CHECKS)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "market", one_address(self.market))
 
     def look(self, notice: RoundNotice) -> Told:
         """The round, held to its frozen terms, beside what this device did in it."""

@@ -53,8 +53,9 @@ def enrol(
     device: File = None,
 ) -> None:
     """Exchange a one-time code for this device's access to a market. A second person needs a file of her own."""
-    from pdqs.cli.owner_enrolling import agreed_to_enrol_again, enrolled_before, redeemed, refuse_another, user_of
+    from pdqs.cli.owner_enrolling import agreed_to_enrol_again, enrolled_before, redeemed, refuse_another
     from pdqs.cli.owner_typed import invitation_of
+    from pdqs.present.text import printable
 
     market, code = invitation_of(address, code)
     with open_ledger(device) as ledger:
@@ -62,14 +63,11 @@ def enrol(
         if before is not None:
             agreed_to_enrol_again(market, before, yes=yes)
         ledger.ensure_writable()  # before the code is used up
-        token = redeemed(market, code)
-        ledger.enrol(market, "", token)  # before anything else can fail: a code is good once
-        with told_if_unsure("You are enrolled all the same: pdqs owner list"):
-            account = user_of(market, token)
+        given = redeemed(market, code)
         if before is not None:
-            refuse_another(ledger, market, before, account)
-        ledger.enrol(market, account.name, token)
-    print(f"Enrolled in {market} as {account.name}.")
+            refuse_another(market, before, given.user)
+        ledger.enrol(market, given.user.name, given.token)
+    print(f"Enrolled in {market} as {printable(given.user.name)}.")
 
 
 @run.command(name="list")

@@ -45,6 +45,14 @@ const UNSEEN = /\p{Cf}|\u034f|\u115f|\u1160|[\u180b-\u180d]|\u180f|\u2800|[\ufe0
 /** A letter of another script that looks like a Latin one as that; digits and Latin letters as they are. */
 const asLatin = (letter) => (letter < "\u0080" ? letter : (LOOKALIKES.get(letter.toLowerCase()) ?? letter));
 
+/** A market's name as all spellings of its address are spelled: one market has one account. */
+export function oneAddress(market) {
+  const [, scheme, host, rest] = /^(https?):\/\/([^/?#\s]*)(.*)$/is.exec(market) ?? [];
+  if (scheme === undefined) return market;
+  const usual = scheme.toLowerCase() === "http" ? /:80$/ : /:443$/;
+  return `${scheme.toLowerCase()}://${host.toLowerCase().replace(usual, "")}${rest}`.replace(/\/+$/, "");
+}
+
 /** Rows as the store gave them, every link checked; anything else is refused. */
 export function accountOf(rows) {
   let before = FIRST_HASH;
@@ -53,7 +61,8 @@ export function accountOf(rows) {
     if (hash !== before) {
       throw new Refusal(`The account in this browser is damaged or was tampered with (entry ${place + 1}), so nothing is drawn.`);
     }
-    return JSON.parse(entry);
+    const fields = JSON.parse(entry);
+    return typeof fields.market === "string" ? { ...fields, market: oneAddress(fields.market) } : fields; // stored as it was written
   });
   return new Account(entries);
 }

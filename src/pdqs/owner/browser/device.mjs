@@ -3,7 +3,7 @@
 // The order is fixed: check, ask the owner, charge and store, then send. Only the report's code goes on from the draw;
 // the value is in no message, no store and no log.
 
-import { accountOf, nextRow, OVERALL } from "./account.mjs";
+import { accountOf, nextRow, oneAddress, OVERALL } from "./account.mjs";
 import { CHECKS, promiseOf, refuse } from "./checks.mjs";
 import { askedInWords, askingOf, questionOf, sameQuestion, waits } from "./dealing.mjs";
 import { lotsOf } from "./lots.mjs";
@@ -23,7 +23,7 @@ function acceptedBefore(mine, round) {
  * give her; `words` gives random words; `checks` are all there are, but in tests of what each is for. */
 export class Device {
   constructor(store, market, { words = systemWords, checks = CHECKS } = {}) {
-    Object.assign(this, { store, market, words, checks });
+    Object.assign(this, { store, market: oneAddress(market), words, checks });
   }
 
   async account() {

@@ -56,3 +56,10 @@ export function number(text, mark = ".") {
   const { digits } = plainDecimal(below ? given.slice(1) : given, mark);
   return digits === undefined ? null : (below ? -1 : 1) * Number(digits);
 }
+
+/** Words from outside as one line: nothing that turns the direction or starts a line, and not too long. The twin of
+ * `printable` in pdqs/present/text.py. */
+export function printable(words, most = 400) {
+  const shown = [...String(words).replace(/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu, "?")];
+  return shown.length <= most ? shown.join("") : `${shown.slice(0, most - 1).join("")}…`;
+}
