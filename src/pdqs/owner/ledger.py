@@ -30,8 +30,8 @@ from pdqs.owner.account import (
     StoredReport,
     chained,
     entry_text,
-from pdqs.owner.addresses import one_address
 )
+from pdqs.owner.addresses import one_address
 from pdqs.owner.errors import CapReached, LedgerError
 from pdqs.owner.lifetime_cap import OVERALL, beyond
 from pdqs.present.text import printable
@@ -304,6 +304,8 @@ def _read(text: str) -> Fields:
         fields = None
     if not isinstance(fields, dict) or "kind" not in fields:
         raise LedgerError("the device's ledger holds an entry that is none")
+    if isinstance(fields.get("market"), str):
+        fields["market"] = one_address(fields["market"])  # which is as it was written in what is stored and hashed
     return fields
 
 
@@ -311,5 +313,3 @@ def _there(kept: Kept | None) -> Kept:
     if kept is None:
         raise InvariantError("an entry was stored and is not there")
     return kept
-    if isinstance(fields.get("market"), str):
-        fields["market"] = one_address(fields["market"])  # which is as it was written in what is stored and hashed
