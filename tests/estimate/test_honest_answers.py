@@ -180,3 +180,33 @@ def test_an_interval_for_all_values_at_once_is_never_inside_that_of_one(monkeypa
     assert inside(done.answer) == 0
     monkeypatch.setattr(histogram, "joint_ends", lambda _, __, joint: np.stack([joint.low, joint.high], axis=1))
     assert inside(pdqs.answer(done.reports, done.offers, terms)) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pdqs.Count(),
+        pdqs.Median(pdqs.Domain.grid(0, 100, 1)),
+        pdqs.Mean(pdqs.Domain.grid(-5, 5, 0.1)),
+        pdqs.Histogram(pdqs.Domain.categories(["tea", "milk", "rum"])),
+    ],
+    ids=lambda query: query.kind,
+)
+def test_an_answer_whose_interval_is_all_that_can_be_says_so_first(query: Query) -> None:
+    domain = query.question.domain
+    whole = 0
+    for seed, (owners, budget) in enumerate([(40, 12.0), (40, 40.0), (60, 25.0), (4_000, 2_000.0)] * 5):
+        rng = np.random.default_rng(seed)
+        values = domain.decode(rng.integers(0, domain.size, owners))
+        found = pdqs.trade(values, rng.random(owners), pdqs.Terms(query=query, budget=budget), rng).answer
+        if found.value is None:
+            continue
+        ends = np.reshape(found.interval, (-1, 2))
+        shares = query.kind in ("count", "histogram")
+        low, high = (0, owners) if shares else (domain.start, domain.start + domain.span)
+        says_nothing = bool(np.isclose(ends, [low, high], rtol=0, atol=1e-6).all())
+        assert says_nothing == any("rule nothing out" in note for note in found.warnings)
+        assert not says_nothing or "rule nothing out" in found.warnings[0]
+        whole += says_nothing
+        assert owners < 4_000 or not says_nothing
+    assert whole or query.kind != "median", "no round came to it: the test shows nothing"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from pdqs.estimate.correlation_warning import correlation_note
 from pdqs.estimate.enough import why_no_answer
 from pdqs.estimate.evidence import Evidence
 from pdqs.estimate.missing_reports import missing_note
 from pdqs.estimate.readings import Reading
 from pdqs.model.names import EstimatorName
-from pdqs.model.query import Mean
+from pdqs.model.query import Count, Histogram, Mean
 from pdqs.present.text import in_digits
 from pdqs.rounds.terms import Terms
 
@@ -23,7 +25,7 @@ def reason_for_silence(evidence: Evidence, terms: Terms, information: float) -> 
 
 def warnings_of(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]:
     """Plain sentences; none where nothing is amiss."""
-    found = []
+    found = _nothing_ruled_out(evidence, terms, reading)
     if terms.estimator == EstimatorName.NAIVE:
         found.append(
             "the naive estimator takes randomised reports at face value: it leans toward the middle of the domain"
@@ -31,6 +33,18 @@ def warnings_of(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]
     if evidence.by_price is not None:
         found += _gap(evidence)
     return found + correlation_note(evidence, terms, reading) + missing_note(evidence, terms)
+
+
+def _nothing_ruled_out(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]:
+    """Where the interval is all that can be, the estimate beside it is no more than a guess, and it is said first."""
+    shares = isinstance(terms.query, Count | Histogram)
+    start, span = (0.0, float(evidence.owners)) if shares else (terms.domain.start, terms.domain.span)
+    low, high = start, start + span
+    hair = 1e-9 * span
+    ends = np.reshape(reading.interval, (-1, 2))
+    if (ends[:, 0] > low + hair).any() or (ends[:, 1] < high - hair).any():
+        return []
+    return [f"these reports rule nothing out: anything from {in_digits(low)} to {in_digits(high)} could be the answer"]
 
 
 def _gap(evidence: Evidence) -> list[str]:
