@@ -175,7 +175,7 @@ def test_a_refused_plan_and_a_changed_draft_are_found_again_too(site: Site, brow
     visitor.page.get_by_text(AGAIN).wait_for()
     assert visitor.page.get_by_label("Budget", exact=True).input_value() == "60"
     visitor.press("Save as draft")
-    visitor.page.get_by_role("link", name="Change it").click()
+    visitor.page.get_by_role("link", name="Change it", exact=True).click()
     visitor.page.get_by_label("Budget", exact=True).fill("70")
     ended(site, user)
     visitor.press("Save the changes")

@@ -94,6 +94,8 @@ def _kept(
     """Keep a plan and go to its round; what stands against it is said above the form, and what was typed stays."""
     market = market_of(request)
     filled = plan_form.read(form, market.settings.money)
+    if form.get("look") == "yes":  # without scripts: the picture alone, and no words of hers in an address
+        return _plan_page(request, user, filled, faults=filled.faults, editing=editing)
     faults = {**filled.faults, **plan_form.missing(filled)}
     if not faults and filled.plan is not None:
         try:

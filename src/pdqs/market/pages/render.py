@@ -22,6 +22,7 @@ from markupsafe import Markup
 from pdqs import __version__
 from pdqs.market.http.mounting import under
 from pdqs.market.pages import charts
+from pdqs.market.pages.plan_form import METHODS
 from pdqs.market.pages.session import market_of
 from pdqs.market.pages.stage_picture import narrowing, value_at
 from pdqs.market.times import left, moment_text
@@ -99,12 +100,18 @@ def _environment() -> Environment:
         value_at=value_at,
         state_words=STATE_WORDS,
         kind_words=KIND_WORDS,
+        method_words=METHOD_WORDS,
         QueryKind=QueryKind,
     )
     return environment
 
 
 KIND_WORDS = {kind.value: kind.words for kind in QueryKind}
+METHOD_WORDS = {
+    METHODS["right"]: "right whatever prices say: a lottery decides who is asked",
+    METHODS["sharp"]: "sharper, if prices say nothing about the answer: the cheapest are asked",
+}
+"""The two ways of the form, by rule and estimator."""
 
 
 @cache

@@ -37,9 +37,9 @@ async function setCap(event, device, attribute, field) {
 }
 
 /** Whether a report was sent under another sign-in than this one. */
-const isAnothers = (device) => (made) => made.market !== device.market;
+const isOfAnother = (device) => (made) => made.market !== device.market;
 
-function historyCard(made, anothers) {
+function historyCard(made, notHers) {
   const card = document.getElementById("history-row").content.cloneNode(true);
   slot(card, "attribute").textContent = made.attribute;
   slot(card, "epsilon").textContent = epsilonText(made.epsilon_nanos);
@@ -48,7 +48,7 @@ function historyCard(made, anothers) {
   slot(card, "facts").textContent = facts(made);
   slot(card, "when").textContent = `${new Date(made.drawn_at_ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
   slot(card, "body").textContent = made.body;
-  slot(card, "whose").hidden = !anothers;
+  slot(card, "whose").hidden = !notHers;
   return card;
 }
 
@@ -62,12 +62,12 @@ function sayWhose(all, others) {
 
 async function present(device) {
   const history = await device.history();
-  sayWhose(history.length, history.filter(isAnothers(device)).length);
+  sayWhose(history.length, history.filter(isOfAnother(device)).length);
   const names = [...(await device.account()).attributes(), OVERALL];
   const cards = await Promise.all(names.map((attribute) => spendingCard(device, attribute)));
   document.getElementById("spending").replaceChildren(...cards);
   const nothing = Object.assign(document.createElement("p"), { className: "card empty", textContent: "Nothing yet." });
-  document.getElementById("history").replaceChildren(...(history.length ? history.reverse().map((made) => historyCard(made, isAnothers(device)(made))) : [nothing]));
+  document.getElementById("history").replaceChildren(...(history.length ? history.reverse().map((made) => historyCard(made, isOfAnother(device)(made))) : [nothing]));
 }
 
 try {
