@@ -53,6 +53,7 @@ def test_who_was_paid_by_hand_too_is_told_by_name_and_the_others_are_entered(eit
     by_hand(town, town.owners[1], 1_000_000)
     seen = payout_confirmations.preview(town.market, town.operator, batch_id, text)
     assert (seen.paid, seen.paid_micros, seen.failed, seen.known) == (3, 9_000_000, 0, 0)
+    assert seen.entered_micros == 8_000_000
     assert owed(town) == [4_000_000, 2_000_000, 2_000_000], "looking moves nothing"
     done = confirmed(town, batch_id, text)
     assert (done.waiting, done.paid, done.paid_micros, done.over_micros) == (0, 3, 9_000_000, 1_000_000)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import io
 import zipfile
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -12,6 +14,7 @@ from typing import final
 import segno
 
 from pdqs.market.groups import group_names
+from pdqs.market.namesakes import mark_of
 from pdqs.market.times import moment_text
 from pdqs.model.errors import PdqsError
 from pdqs.protocol.market_messages import Invitation
@@ -22,7 +25,7 @@ from pdqs.tables.lists import read_list, text_of_list
 from pdqs.tables.spreadsheet import harmless
 
 _LIST = Path("the list")
-_COLUMNS = ("name", "role", "user_id", "code", "link", "good_until")
+_COLUMNS = ("row", "name", "role", "user_id", "code", "link", "good_until")
 _STYLE = """body{font:16px/1.4 system-ui,sans-serif;margin:1rem}
 ul{list-style:none;padding:0;display:flex;flex-wrap:wrap}
 li{border:1px solid #999;margin:.4rem;padding:.8rem;width:17rem;break-inside:avoid}code{overflow-wrap:anywhere}
@@ -36,6 +39,8 @@ class Guest:
 
     invitation: Invitation
     address: str
+    row: int = 0
+    """Her row in the list that she was on; 0: there was none."""
 
     @property
     def link(self) -> str:
@@ -105,23 +110,32 @@ def qr_svg(text: str) -> str:
 
 
 def _table(guests: list[Guest]) -> str:
-    rows = [
-        (harmless(one.user.name), one.user.role, one.user.user_id, one.code, guest.link, moment_text(one.expires_at_ms))
-        for guest in guests
-        for one in [guest.invitation]
-    ]
+    rows = []
+    for guest in guests:
+        made, who = guest.invitation, guest.invitation.user
+        until = moment_text(made.expires_at_ms)
+        rows.append((guest.row or "", harmless(who.name), who.role, who.user_id, made.code, guest.link, until))
     return joined(_COLUMNS, rows)
 
 
 def _cards(guests: list[Guest]) -> str:
+    times = Counter(guest.invitation.user.name for guest in guests)
     cards = "".join(
-        f"<li><strong>{html.escape(guest.invitation.user.name)}</strong>{qr_svg(guest.link)}"
+        f"<li><strong>{html.escape(guest.invitation.user.name)}</strong>{_which(guest, times)}{qr_svg(guest.link)}"
         f"<code>{html.escape(guest.link)}</code>"
         f"<p>Good once, until {moment_text(guest.invitation.expires_at_ms)}.</p></li>"
         for guest in guests
     )
     head = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Invitations</title>'
     return f"{head}<style>{_STYLE}</style></head><body><h1>Invitations</h1><ul>{cards}</ul></body></html>"
+
+
+def _which(guest: Guest, times: Mapping[str, int]) -> str:
+    """Which of several of one name on the list a card is for: she cannot tell by her name."""
+    who = guest.invitation.user
+    if times[who.name] < 2:
+        return ""
+    return f"<p>{f'Row {guest.row} of the list, m' if guest.row else 'M'}arked {mark_of(who.user_id)}</p>"
 
 
 def _unfit(why: str) -> UnprocessableError:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Collection
+from contextlib import suppress
+
 from sqlalchemy import ColumnElement, Select, and_, case, exists, false, func, or_, select
 
 from pdqs.market import access
 from pdqs.market.context import Market
+from pdqs.market.namesakes import LETTERS
 from pdqs.market.paging import LIMIT, newest_first
 from pdqs.market.people import member_from
-from pdqs.market.store.schema import accounts, payout_lines, postings, transactions, users
+from pdqs.market.store.payout_tables import payout_lines
+from pdqs.market.store.schema import accounts, postings, rounds, transactions, users
 from pdqs.protocol.market_messages import Payable, PayablePage, Role, User, UserPage
 from pdqs.protocol.operator_messages import JournalLine, JournalPage
 
 MOST_LETTERS = 80
+_MARK = re.compile(f"[0-9a-f]{{{LETTERS}}}")
 
 
 def people_like(
@@ -61,6 +69,18 @@ def not_in_a_batch() -> ColumnElement[bool]:
     return ~exists(select(1).where(open_still, payout_lines.c.user_id == users.c.user_id))
 
 
+def words_of(market: Market, round_ids: Collection[str]) -> dict[str, str]:
+    """What each of these rounds asks, in the consumer's words; of a round that is damaged as much as can be read."""
+    with market.store.read() as connection:
+        found = connection.execute(select(rounds.c.round_id, rounds.c.summary).where(rounds.c.round_id.in_(round_ids)))
+        kept = {row.round_id: row.summary for row in found}
+    words = {}
+    for round_id, summary in kept.items():
+        with suppress(ValueError, AttributeError):
+            words[round_id] = str(json.loads(summary).get("text", ""))
+    return words
+
+
 def journal_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> JournalPage:
     """Every transaction, newest first: what kind, which round, how many lines, and how much moved."""
     access.require(actor, "operator")
@@ -87,11 +107,12 @@ def journal_page(market: Market, actor: User, after: str | None = None, limit: i
 
 
 def _named(text: str) -> ColumnElement[bool]:
-    """Users whose name has this text in it, however it is written, or whose id begins with it."""
+    """Users whose name has this text in it, however it is written, whose id begins with it, or whose mark it is."""
     wanted = text.strip()[:MOST_LETTERS]
     if not wanted:
         return and_(True)
     if "\x00" in wanted:  # no name has it, and PostgreSQL would not even look
         return false()
     within = func.lower(users.c.name).contains(wanted.lower(), autoescape=True)
-    return or_(within, users.c.user_id.startswith(wanted, autoescape=True))
+    found = or_(within, users.c.user_id.startswith(wanted, autoescape=True))
+    return or_(found, users.c.user_id.endswith(wanted, autoescape=True)) if _MARK.fullmatch(wanted) else found

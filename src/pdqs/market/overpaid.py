@@ -14,7 +14,8 @@ from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
 from pdqs.market.paging import LIMIT
 from pdqs.market.payout_confirmations import transaction_of
-from pdqs.market.store.schema import accounts, payout_lines, users
+from pdqs.market.store.payout_tables import payout_lines
+from pdqs.market.store.schema import accounts, users
 from pdqs.market.store.sql import Found
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.operator_messages import Overpaid, OverpaidPage
@@ -29,6 +30,13 @@ def overpaid_page(market: Market, actor: User, after: str | None = None, limit: 
         rows = connection.execute(listed.order_by(payout_lines.c.reference).limit(limit + 1)).all()
     items = [_message(row) for row in rows[:limit]]
     return OverpaidPage(items=items, next=items[-1].reference if len(rows) > limit else None)
+
+
+def one_overpaid(market: Market, actor: User, reference: str) -> Overpaid:
+    """One of them, or the answer that there is none."""
+    access.require(actor, "operator")
+    with market.store.read() as connection:
+        return _one(connection, reference)
 
 
 def enter(market: Market, actor: User, reference: str) -> Overpaid:

@@ -8,7 +8,8 @@ from pdqs.market import access, ledger, letter_choices, reads, trail
 from pdqs.market.context import Market
 from pdqs.market.groups import groups_by_user, leave_groups
 from pdqs.market.people import is_first_operator, member_by_id
-from pdqs.market.store.schema import bids, offers, payout_lines, questions, reports, rounds, users
+from pdqs.market.store.payout_tables import payout_lines
+from pdqs.market.store.schema import bids, offers, questions, reports, rounds, users
 from pdqs.market.views import plan_of
 from pdqs.market.withdrawals import withdrawals_of
 from pdqs.model.money import exact_money

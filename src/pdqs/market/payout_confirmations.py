@@ -19,7 +19,8 @@ from pdqs.market import access, ledger
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
 from pdqs.market.payouts import batch_by_id, lines_of
-from pdqs.market.store.schema import accounts, payout_lines, postings, transactions
+from pdqs.market.store.payout_tables import payout_lines
+from pdqs.market.store.schema import accounts, postings, transactions
 from pdqs.market.store.sql import Found
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import Currency, parse_money
@@ -66,6 +67,8 @@ class Preview:
 
     paid: int
     paid_micros: int
+    entered_micros: int
+    """As much of it as is owed."""
     failed: int
     known: int
     """Rows that were entered before."""
@@ -115,6 +118,7 @@ def preview(market: Market, actor: User, batch_id: str, text: str) -> Preview:
     return Preview(
         paid=len(paid),
         paid_micros=sum(paid),
+        entered_micros=sum(one.entered_micros for one in news),
         failed=len(news) - len(paid),
         known=len(found) - len(news),
         remarks=_remarks(found),

@@ -20,7 +20,8 @@ from pdqs.market.deeds import note_deed
 from pdqs.market.idempotency import derived_id
 from pdqs.market.looking_up import not_in_a_batch, owed
 from pdqs.market.paging import LIMIT, newest_first
-from pdqs.market.store.schema import accounts, payout_batches, payout_lines, users
+from pdqs.market.store.payout_tables import payout_batches, payout_lines
+from pdqs.market.store.schema import accounts, users
 from pdqs.market.store.sql import Found, insert_many, insert_new
 from pdqs.model.money import Currency
 from pdqs.protocol.market_messages import User

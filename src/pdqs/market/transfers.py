@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from sqlalchemy import Connection, Select, and_, select
@@ -88,6 +88,12 @@ def one_transfer(market: Market, actor: User, transaction_id: str) -> TransferLi
         if not rows:
             raise _no_transaction()
         return _lines(connection, rows)[0]
+
+
+def transfers_of(connection: Connection, names: Collection[str]) -> dict[str, TransferLine]:
+    """Those of these transactions that are deposits, payouts or reversals, by their ids."""
+    rows = connection.execute(_listed().where(transactions.c.transaction_id.in_(names))).all()
+    return {line.transaction_id: line for line in _lines(connection, rows)}
 
 
 def _no_transaction() -> NotFoundError:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import final
 
 from market.town import plan
-from pdqs.market import access, groups, payouts, reads, round_steps, transfers
+from pdqs.market import access, groups, payout_confirmations, payouts, reads, round_steps, transfers
 from pdqs.market.store.schema import offers, outbox
 from pdqs.protocol.device_messages import Bid, Report
 from pdqs.protocol.groups import GroupNames
-from pdqs.protocol.market_messages import Role, User
+from pdqs.protocol.market_messages import Role, Transfer, User
 
 from .site import Site
 
@@ -103,9 +103,18 @@ def fill(site: Site, consumer: User, owner: User) -> Filled:
     return made
 
 
+def _paid_twice(site: Site, batch_id: str) -> None:
+    """Somebody of the batch is paid by hand, and by the provider too."""
+    row = payouts.batch_file(site.market, site.operator, batch_id).splitlines()[1].split(",")
+    transfer = Transfer(user_id=row[1], amount_micros=round(float(row[3]) * 1_000_000))
+    transfers.pay_out(site.market, site.operator, transfer, "key-by-hand")
+    told = f"reference,status,amount\n{row[0]},paid,{row[3]}\n"
+    payout_confirmations.confirm_batch(site.market, site.operator, batch_id, told)
+
+
 def _paperwork(site: Site, made: Filled) -> None:
-    """A batch of payouts, a token for each, and letters that did not arrive."""
-    payouts.make_batch(site.market, site.operator, "key-of-a-batch")
+    """A batch of payouts with one paid twice, a token for each, and letters that did not arrive."""
+    _paid_twice(site, payouts.make_batch(site.market, site.operator, "key-of-a-batch").batch_id)
     undone = site.invite("consumer", "Undone Deposits Ltd")[0]
     site.deposit(undone, 7_000_000)
     line = transfers.journal(site.market, site.operator).items[0]

@@ -1,8 +1,8 @@
 """The market's web pages: server-rendered, with no request to anywhere else.
 
-One file per party (``consumer``, ``owner``, ``operator``), ``money_moves`` for the ledger, ``entrance`` and
-``account`` for everybody, ``letters`` by e-mail and webhook, ``api_page`` for programmers; ``render`` makes HTML,
-``session`` says who is looking, ``charts`` draws.
+One file per party (``consumer``, ``owner``, ``operator``), ``money_moves`` for the ledger, ``payout_pages`` for
+batches, ``entrance`` and ``account`` for everybody, ``letters`` by e-mail and webhook, ``api_page`` for programmers;
+``render`` makes HTML, ``session`` says who is looking, ``charts`` draws.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pdqs.market.pages import (
     operator,
     operator_lists,
     owner,
+    payout_pages,
 )
 
 PARTS = (
@@ -31,6 +32,7 @@ PARTS = (
     consumer,
     owner,
     operator_lists,
+    payout_pages,
     groups,
     operator,
     money_moves,

@@ -10,6 +10,7 @@ from fastapi import Request, Response
 from starlette.datastructures import FormData
 
 from pdqs.market.pages.render import page
+from pdqs.market.times import moment_text
 from pdqs.model.money import Currency
 from pdqs.protocol.market_messages import Member, Round
 
@@ -75,7 +76,7 @@ TO_ERASE = Sure(
 )
 
 
-def to_change_access(person: Member, change: str) -> Sure | None:
+def to_change_access(person: Member, change: str, name: str) -> Sure | None:
     """Before someone is signed out everywhere or shut out; nothing where there is nothing to lose."""
     words = {
         "revoke": ("End all sign-ins of", "She is signed out everywhere and her passkeys are removed.", "End them"),
@@ -85,8 +86,8 @@ def to_change_access(person: Member, change: str) -> Sure | None:
         return None
     question, what, button = words[change]
     return Sure(
-        question=f"{question} {person.name}?",
-        facts={"Who": f"{person.name} ({person.role})", "Id": person.user_id},
+        question=f"{question} {name}?",
+        facts={"Who": f"{name}, {person.role}", "Here since": moment_text(person.created_at_ms)},
         what=f"{what} Her money stays hers.",
         button=button,
     )

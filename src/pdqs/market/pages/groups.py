@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from pdqs.market import groups
+from pdqs.market.namesakes import called
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import page
 from pdqs.market.pages.session import Form, OperatorSession, UserId, market_of
@@ -45,6 +46,7 @@ def _shown(request: Request, user: User, user_id: str, typed: str, *, fault: str
     market = market_of(request)
     with market.store.read() as connection:
         person = user_by_id(connection, user_id)
+        name = called(connection, user_id, person.name)
     known = groups.all_groups(market, user).items
-    values = {"person": person, "typed": typed, "known": known, "fault": fault}
+    values = {"person": person, "name": name, "typed": typed, "known": known, "fault": fault}
     return page(request, "operator/groups_of.html", status=status, **values)

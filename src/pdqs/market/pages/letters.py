@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pdqs.market import letter_choices, outbox
 from pdqs.market.access import Session
 from pdqs.market.letter_words import FOR_ROLE, KINDS
+from pdqs.market.namesakes import marks, named
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, AnySession, Form, OperatorSession, market_of
@@ -59,7 +60,9 @@ def confirm(request: Request, session: AnySession, form: Form) -> Response:
 def undelivered(request: Request, session: OperatorSession, after: After = None) -> Response:
     """Letters that could not be delivered."""
     listed = outbox.dead_letters(market_of(request), session.user, after)
-    return page(request, "operator/letters.html", letters=listed, kinds=KINDS)
+    with market_of(request).store.read() as connection:
+        known = marks(connection, named(listed.items))
+    return page(request, "operator/letters.html", letters=listed, kinds=KINDS, marks=known)
 
 
 @router.post("/operator/letters/{letter_id}/again")

@@ -14,14 +14,18 @@ from starlette.datastructures import FormData
 from pdqs.market import ledger, reads, transfers
 from pdqs.market.context import Market
 from pdqs.market.looking_up import how_many_owed, people_like
+from pdqs.market.namesakes import called, marks, named
+from pdqs.market.overpaid import over_of
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, Form, OperatorSession, if_any, key_of, market_of
+from pdqs.market.payouts import waiting_of
 from pdqs.market.people import user_by_id
 from pdqs.model.errors import InputError
 from pdqs.model.money import Currency
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transaction, Transfer, User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
+from pdqs.protocol.summaries import TransferLine
 
 router = APIRouter(prefix="/operator/ledger", route_class=PageRoute, include_in_schema=False)
 
@@ -41,6 +45,10 @@ class Move:
     person: User
     change_micros: int
     balance_micros: int
+    waiting_micros: int = 0
+    """Before a payout: what a provider was asked to pay her as well."""
+    over_micros: int = 0
+    """Before a payout: what a provider paid her beyond what was owed."""
     undoes: str = ""
     """The transaction that a reversal mirrors."""
 
@@ -60,8 +68,8 @@ def ledger_page(request: Request, session: OperatorSession, after: After = None)
     """The trial balance, what is owed, and money in and out."""
     market, done = market_of(request), request.query_params.get("done", "")
     entered = if_any(lambda: transfers.one_transfer(market, session.user, done)) if done else None
-    values: Filled = {"entered": entered, "given": _given({}), "fault": ""}
-    return page(request, "operator/ledger.html", **values, **_ledger(market, session.user, after))
+    values: Filled = {"given": _given({}), "fault": "", **_ledger(market, session.user, after, entered)}
+    return page(request, "operator/ledger.html", **values)
 
 
 @router.post("/{move}")
@@ -78,9 +86,11 @@ def move_money(request: Request, move: str, session: OperatorSession, form: Form
         asked = _asked(market, session.user, move, form)
     except MarketError as refused:
         given = _given(form if move == "deposit" else {})
-        values: Filled = {"entered": None, "given": given, "fault": str(refused), **_ledger(market, session.user, None)}
+        values: Filled = {"given": given, "fault": str(refused), **_ledger(market, session.user, None)}
         return page(request, "operator/ledger.html", status=refused.status, **values)
-    return page(request, "operator/confirm.html", move=asked, key=key)
+    with market.store.read() as connection:
+        name = called(connection, asked.person.user_id, asked.person.name)
+    return page(request, "operator/confirm.html", move=asked, name=name, key=key)
 
 
 def _given(form: Mapping[str, object]) -> dict[str, str]:
@@ -111,11 +121,14 @@ def _asked(market: Market, user: User, move: str, form: FormData) -> Move:
         if person.role == "operator":
             raise ConflictError(ProblemType.WRONG_ACCOUNT, "operators have no balance")
         held = ledger.balance(connection, ledger.account_of(person.role, user_id))
+        waiting = waiting_of(connection, [user_id]).get(user_id, 0) if move == "payout" else 0
+        beyond = over_of(connection, user_id) if move == "payout" else 0
     if held + change < 0:
         has, needs = market.settings.money.exact(held), market.settings.money.exact(-change)
         detail = f"{person.name} has {has}, which does not cover {needs}"
         raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, detail)
-    return Move(kind=move, person=person, change_micros=change, balance_micros=held, undoes=undoes)
+    besides = {"waiting_micros": waiting, "over_micros": beyond}
+    return Move(kind=move, person=person, change_micros=change, balance_micros=held, undoes=undoes, **besides)
 
 
 def _transfer(money: Currency, form: FormData) -> Transfer:
@@ -136,11 +149,19 @@ def _transfer(money: Currency, form: FormData) -> Transfer:
         ) from None
 
 
-def _ledger(market: Market, user: User, after: str | None) -> Filled:
+def _ledger(market: Market, user: User, after: str | None, entered: TransferLine | None = None) -> Filled:
+    owed, moved = reads.payables(market, user, limit=_SHOWN), transfers.journal(market, user, after, 20)
+    consumers = people_like(market, user, role="consumer", limit=_LISTED)
+    with market.store.read() as connection:
+        known = marks(connection, named(owed.items, moved.items, consumers.items, [entered] if entered else []))
+        waiting = waiting_of(connection, [one.user_id for one in owed.items])
     return {
+        "entered": entered,
         "books": reads.trial_balance(market, user),
-        "payables": reads.payables(market, user, limit=_SHOWN),
+        "payables": owed,
         "how_many": how_many_owed(market, user),
-        "journal": transfers.journal(market, user, after, 20),
-        "consumers": people_like(market, user, role="consumer", limit=_LISTED),
+        "journal": moved,
+        "consumers": consumers,
+        "waiting": waiting,
+        "marks": known,
     }

@@ -9,12 +9,13 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from pydantic import ValidationError
 
-from pdqs.market import passkeys, people, reads, round_steps
+from pdqs.market import looking_up, passkeys, people, reads, round_steps
 from pdqs.market.clock_state import last_tick
 from pdqs.market.groups import groups_by_user
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.invitation_files import Guest, qr_svg
 from pdqs.market.looking_up import MOST_LETTERS, people_like
+from pdqs.market.namesakes import called, marks, named
 from pdqs.market.pages.code_once import let_in_before, renewed_since
 from pdqs.market.pages.confirming import asked_back, is_confirmed, to_cancel, to_change_access
 from pdqs.market.pages.error_pages import PageRoute
@@ -40,7 +41,8 @@ def home(request: Request, session: OperatorSession, after: After = None) -> Res
     books = reads.trial_balance(market, session.user)
     tick = last_tick(market)
     stuck = sorted(tick.stuck, key=lambda one: one.since_ms)
-    values: Filled = {"books": books, "rounds": listed, "stuck": stuck, "tick": tick}
+    texts = looking_up.words_of(market, [one.round_id for one in stuck])
+    values: Filled = {"books": books, "rounds": listed, "stuck": stuck, "texts": texts, "tick": tick}
     return page(request, "operator/home.html", about=reads.about(market), **values)
 
 
@@ -111,7 +113,8 @@ def change_access(request: Request, user_id: UserId, change: str, session: Opera
     if change not in ACCESS:
         raise NotFoundError(ProblemType.NO_STEP, "that cannot be done to an account")
     with market_of(request).store.read() as connection:
-        sure = to_change_access(people.member_by_id(connection, user_id), change)
+        person = people.member_by_id(connection, user_id)
+        sure = to_change_access(person, change, called(connection, user_id, person.name))
     if sure is not None and not is_confirmed(form):
         return asked_back(request, sure, back="/operator/people")
     try:
@@ -135,8 +138,11 @@ def _people_page(
     listed = people_like(market_of(request), user, text, after=after)
     with market_of(request).store.read() as connection:
         theirs = groups_by_user(connection, [one.user_id for one in listed.items])
+        coded = [one for one in (invitation.user if invitation else None, shown_before) if one is not None]
+        known = marks(connection, named(listed.items, coded))
     values = {
         "groups": theirs,
+        "marks": known,
         "people": listed,
         "base": f"{address_of_market(request)}/",
         "invitation": invitation,

@@ -21,7 +21,6 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    text,
 )
 from sqlalchemy.dialects.sqlite import REAL
 from sqlalchemy.types import TypeEngine
@@ -319,36 +318,5 @@ deeds = Table(
     Column("what", Text, nullable=False),
     Column("about", Text, nullable=False),
     Index("deeds_by_time", "at_ms", "deed_id"),
-    **_STRICT,
-)
-
-payout_batches = Table(
-    "payout_batches",
-    metadata,
-    Column("batch_id", Text, primary_key=True),
-    Column("made_at_ms", Whole, nullable=False),
-    Column("made_by", Text, nullable=False),
-    **_STRICT,
-)
-
-payout_lines = Table(
-    "payout_lines",
-    metadata,
-    Column("reference", Text, primary_key=True),
-    Column("batch_id", Text, ForeignKey("payout_batches.batch_id"), nullable=False),
-    Column("user_id", Text, ForeignKey("users.user_id"), nullable=False),
-    Column("amount_micros", Whole, CheckConstraint("amount_micros > 0", name="amount_above_zero"), nullable=False),
-    Column(
-        "state",
-        Text,
-        CheckConstraint("state IN ('waiting', 'paid', 'failed')", name="known_payout_state"),
-        nullable=False,
-    ),
-    Index("payout_lines_by_batch", "batch_id", "reference"),
-    Column("over_micros", Whole, nullable=False, server_default="0"),
-    Index("payout_lines_by_user", "user_id", "state"),
-    Index(
-        "payout_lines_over", "reference", sqlite_where=text("over_micros > 0"), postgresql_where=text("over_micros > 0")
-    ),
     **_STRICT,
 )
