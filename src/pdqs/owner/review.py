@@ -23,7 +23,7 @@ from pdqs.owner.addresses import one_address
 from pdqs.owner.asks import asks_of
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.dealing import asked_in_words, asking_of, question_of
-from pdqs.owner.errors import OfferRefused, OwnerMustAgree
+from pdqs.owner.errors import DeviceError, OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.lifetime_cap import OVERALL, Spending
 from pdqs.owner.lots import lots_of
@@ -264,6 +264,15 @@ class Device:
         ``fresh`` is the offer as the market tells it now, with its clock: too late, or another offer, and nothing is
         drawn. ``agreed`` names those of ``review.asks`` that the owner agreed to.
         """
+        try:
+            return self._draw(review, value, fresh=fresh, now_ms=now_ms, agreed=agreed)
+        except DeviceError:
+            made = self.ledger.account().report(self.market, review.offer.round_id)
+            if made is None:
+                raise
+            return made  # from before, or meanwhile from another process: no word that nothing was drawn would be true
+
+    def _draw(self, review: Review, value: Any, *, fresh: Offer, now_ms: int, agreed: Collection[str]) -> StoredReport:
         offer, domain = review.offer, review.asking.domain
         refuse("drawing", replace(review.told, offer=fresh, shown=offer), self.checks)
         for name, sentence in review.asks.items():

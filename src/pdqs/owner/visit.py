@@ -95,7 +95,10 @@ class Visit:
         return self.device.ledger.account().report(self.device.market, round_id)
 
     def draw(self, review: Review, value: Any, agreed: Collection[str] = ()) -> StoredReport:
-        """Look at the offer and the server's clock once more, then draw, charge and store."""
+        """Look at the offer and the server's clock once more, then draw, charge and store; what was drawn stands."""
+        made = self.stored(review.offer.round_id)
+        if made is not None:
+            return made
         fresh = self.client.offer(review.offer.round_id)
         return self.device.report(review, value, fresh=fresh, now_ms=self.clock(), agreed=agreed)
 

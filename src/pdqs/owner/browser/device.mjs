@@ -188,7 +188,17 @@ export class Device {
 
   /** Draw once, charge and store in one transaction; a round reported on before gives its old record. `fresh` is the
    * offer as the market tells it now, with its clock; `agreed` names what the owner agreed to of `review.asks`. */
-  async report(review, code, { fresh, nowMs, agreed = [] }) {
+  async report(review, code, given) {
+    try {
+      return await this.#draw(review, code, given);
+    } catch (refusal) {
+      const made = await this.reportFor(review.offer.round_id);
+      if (!made) throw refusal;
+      return made; // from before, or meanwhile from another tab: no word that nothing was drawn would be true
+    }
+  }
+
+  async #draw(review, code, { fresh, nowMs, agreed = [] }) {
     const { offer } = review;
     await refuse("drawing", { ...review.told, offer: fresh, shown: offer }, this.checks);
     for (const [name, sentence] of Object.entries(review.asks)) {

@@ -169,8 +169,10 @@ export class Visit {
     return found;
   }
 
-  /** Look at the offer and the server's clock once more, then draw, charge and store. */
+  /** Look at the offer and the server's clock once more, then draw, charge and store; what was drawn stands. */
   async draw(review, code, agreed = []) {
+    const made = await this.device.reportFor(review.offer.round_id);
+    if (made) return made;
     const fresh = await this.offer(review.offer.round_id);
     return this.device.report(review, code, { fresh, nowMs: this.clock(), agreed });
   }
