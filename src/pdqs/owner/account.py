@@ -5,11 +5,12 @@ it. An entry is a flat JSON object whose ``kind`` is one of
 
     cap             a lifetime cap was set: ``attribute`` (empty: over all attributes), ``cap_nanos``
     admitted        the owner agreed to be asked about a new fact: ``attribute``, ``text``
-    elsewhere       the owner knows of reports that this device did not make: ``market``, ``reports``
+    elsewhere       the owner knows of reports that this device did not make: ``market``, ``reports``; the last holds
     bid             a bid was made: the terms' hash and question it is for, and the bytes to send
     bid-accepted    ... and the market signed for it: ``receipt``
     bid-withdrawn   ... and was withdrawn before bids closed, there at ``withdrawn_at_ms`` by the market's clock
     lots            who was asked went by lot: ``asked``, draw, chance, posted price, and the evidence for them
+    offer           the offer as it was told first: ``q_numerator``, ``payment_micros``, ``stage``; no other is taken
     question        the side that she was asked about first: ``stage``, ``side``; no other is answered in the round;
                     ``closes_at_ms`` is the end of that stage as it was told then
     drawn           a report was drawn, and its eps charged for life
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
@@ -81,6 +83,16 @@ class StoredQuestion:
     side: int
     closes_at_ms: int = field(default=0, compare=False)
     """When her stage closes, as it was told with the question; 0 in accounts from before this was kept."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredOffer:
+    """How much a round asked for, and for how much money, as it was told first."""
+
+    q_numerator: int
+    payment_micros: int
+    stage: int
 
 
 @final
@@ -192,7 +204,16 @@ class Account:
 
     def elsewhere(self, market: str) -> int:
         """How many reports in a market the owner knows to have been made by another device."""
-        return max((e["reports"] for e in self._all("elsewhere") if e["market"] == market), default=0)
+        said = [int(e["reports"]) for e in self._all("elsewhere") if e["market"] == market]
+        return said[-1] if said else 0
+
+    def made(self, market: str) -> int:
+        """How many reports this device made in a market."""
+        return sum(e["market"] == market for e in self._all("drawn"))
+
+    def answered_as_another(self, market: str, terms_hash: str) -> bool:
+        """Whether a report on these very terms was made from here under another name."""
+        return any(e["terms_hash"] == terms_hash and e["market"] != market for e in self._all("drawn"))
 
     def bid(self, market: str, round_id: str) -> StoredBid | None:
         """The bid of this device that stands in a round: the last the market signed for, else the last it stored."""
@@ -233,7 +254,8 @@ class Account:
         A round is what its terms say: one of the same name with other terms is another.
         """
         said = [json.loads(e["terms"]) for e in self._all("bid") if e["terms_hash"] != terms_hash]
-        return frozenset(str(each[name]) for each in said for name in ("seed_hash", "nonce_hash") if each.get(name))
+        held = [json.dumps(each.get(name)) for each in said for name in ("seed_hash", "nonce_hash")]
+        return frozenset(found for each in held for found in re.findall("[0-9a-f]{64}", each))  # in a list, too
 
     def keys(self, market: str) -> frozenset[str]:
         """The keys of a market's receipts in the rounds that she reported in."""
@@ -245,6 +267,15 @@ class Account:
         """What the lot decided in a round, as it was first told."""
         told = [e for e in self._of(market, round_id) if e["kind"] == "lots"]
         return StoredLots(**{name: told[0][name] for name in StoredLots.__slots__}) if told else None
+
+    def offer(self, market: str, round_id: str) -> StoredOffer | None:
+        """The offer in a round as it was first told; nothing in accounts from before this was kept."""
+        told = [e for e in self._of(market, round_id) if e["kind"] == "offer"]
+        return StoredOffer(**{name: told[0][name] for name in StoredOffer.__slots__}) if told else None
+
+    def kinds(self, market: str, round_id: str) -> frozenset[str]:
+        """What kinds of entries there are of a round."""
+        return frozenset(str(e["kind"]) for e in self._of(market, round_id))
 
     def question(self, market: str, round_id: str) -> StoredQuestion | None:
         """The question that this device was asked in a round, as it was first told."""

@@ -13,7 +13,7 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -26,7 +26,6 @@ from pdqs.owner.account import (
     Charge,
     Fields,
     StoredBid,
-    StoredQuestion,
     StoredReport,
     chained,
     entry_text,
@@ -242,29 +241,38 @@ class Ledger:
             self._append(db, {"kind": "bid", **fields})
         return self.account().unsigned_bids(fields["market"], fields["round_id"])[-1]
 
-    def keep_question(self, market: str, round_id: str, asked: StoredQuestion) -> StoredQuestion:
-        """Bind a round to the first question that was asked in it, which is given back: there is never a second."""
-        with self._transaction() as db:
-            if self.account().question(market, round_id) is None:
-                self._append(db, {"kind": "question", "market": market, "round_id": round_id, **asdict(asked)})
-        return _there(self.account().question(market, round_id))
+    def keep_first(self, market: str, round_id: str, told: Mapping[str, Fields]) -> Account:
+        """Bind a round to what is told of it first, by kind of entry: there is never a second of a kind.
 
-    def make_report(self, charge: Charge, draw: Callable[[], str]) -> StoredReport:
+        The account as it is then comes back: another process may have been told something else before.
+        """
+        with self._transaction() as db:
+            before = self.account().kinds(market, round_id)
+            for kind in [each for each in told if each not in before]:
+                self._append(db, {"kind": kind, "market": market, "round_id": round_id, **told[kind]})
+            return self.account()
+
+    def make_report(
+        self, charge: Charge, draw: Callable[[], str], admit: Callable[[Account], Sequence[Fields]] = lambda _: ()
+    ) -> StoredReport:
         """Charge and store one report, drawing it at most once ever.
 
         If this round was reported on already, that report comes back and ``draw`` is not called: drawing again would
-        spend again. Beyond the attribute's cap or the one over all, nothing is drawn.
+        spend again. ``admit`` looks at the account as it is then, and refuses or gives what is to be kept beside the
+        charge. Beyond the attribute's cap or the one over all, nothing is drawn.
         """
         with self._transaction() as db:
             account = self.account()
             made = account.report(charge.market, charge.round_id)
             if made is not None:
                 return made
+            agreed = admit(account)
             for name in (charge.attribute, OVERALL):
                 now = account.spending(name)
                 if charge.epsilon_nanos > now.left_nanos:
                     raise CapReached(beyond(now, charge.epsilon_nanos))
-            self._append(db, {"kind": "drawn", **asdict(charge), "body": draw()})
+            for fields in (*agreed, {"kind": "drawn", **asdict(charge), "body": draw()}):
+                self._append(db, fields)
         return _there(self.account().report(charge.market, charge.round_id))
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
-from pdqs.owner.account import StoredLots
+from pdqs.owner.account import StoredLots, StoredOffer
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.told import MARGIN_MS, Checks, Told
 from pdqs.privacy.draws import JITTER_WORD, LOTTERY_WORD, committed_words
@@ -143,10 +143,10 @@ def _lot(told: Told) -> str | None:
 
 def _posted(told: Told) -> str | None:
     offer = told.offer
-    if offer is None or offer.posted_micros is None or not told.promise.by_lot:
+    if offer is None or not told.promise.by_lot or (offer.posted_micros is None and not offer.q_numerator):
         return None
-    posted, bid_micros = offer.posted_micros, told.bid.bid_micros if told.bid else 0
-    if offer.q_numerator:
+    posted, bid_micros = offer.posted_micros or 0, told.bid.bid_micros if told.bid else 0
+    if offer.q_numerator:  # whoever is asked is paid the price posted, so there is one
         paid, said = exact_money(offer.payment_micros), exact_money(posted)
         return None if offer.payment_micros == posted else f"the offer pays {paid} where the price posted is {said}"
     # Nobody is asked for more than the cap, so her price comes to this at most.
@@ -158,6 +158,16 @@ def _stand(told: Told) -> str | None:
     there, kept = _there(told), told.lots
     good = there is None or kept is None or lots_of(there[0], there[2]) == kept
     return None if good else "the draw or the root is not the one that the market told before"
+
+
+def _offer_stands(told: Told) -> str | None:
+    good = told.offer is None or told.first is None or offer_of(told.offer) == told.first
+    return None if good else "the offer is not the one that the market told first, and no other is taken"
+
+
+def offer_of(offer: Offer) -> StoredOffer:
+    """What the device holds later offers in the round to."""
+    return StoredOffer(q_numerator=offer.q_numerator, payment_micros=offer.payment_micros, stage=offer.stage)
 
 
 def lots_of(offer: Offer, root: BidsRoot) -> StoredLots:
@@ -208,6 +218,7 @@ LOT_CHECKS: Checks = MappingProxyType(
         "lot": ("offer", _lot),
         "posted price": ("offer", _posted),
         "lots stand": ("offer", _stand),
+        "offer stands": ("offer", _offer_stands),
         "asked": (
             "drawing",
             lambda t: (

@@ -13,7 +13,7 @@ from typing import Literal, final
 
 from pdqs.model.errors import TermsError
 from pdqs.model.names import RuleName
-from pdqs.owner.account import StoredBid, StoredLots, StoredQuestion, StoredReport
+from pdqs.owner.account import StoredBid, StoredLots, StoredOffer, StoredQuestion, StoredReport
 from pdqs.owner.errors import OfferRefused
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.rounds.canonical import written
@@ -61,7 +61,9 @@ class Told:
     report: StoredReport | None = None
     report_there: ReportReceipt | None = None
     made: int = 0
+    """Reports in this market: those from here, and those elsewhere that she knows of."""
     accepted: int = 0
+    """Reports from here that it signed for."""
     accepted_before: int = 0
     """Of these, reports drawn before the one in this round: a receipt may be lost on its way and come late."""
     ordinals: frozenset[int] = frozenset()
@@ -70,6 +72,8 @@ class Told:
     paid_micros: int | None = None
     lots: StoredLots | None = None
     """The draw as the market told it before."""
+    first: StoredOffer | None = None
+    """The offer as the market told it first."""
     asked: StoredQuestion | None = None
     """The question that it asked first, where owners are asked about different sides."""
     asked_for: str = ""
@@ -80,8 +84,6 @@ class Told:
     """Who the market takes her for now."""
     known_as: frozenset[str] = frozenset()
     """Who it took her for in her bids before."""
-    drawn_elsewhere: bool = False
-    """Whether a report on these very terms was drawn from here under another name."""
     secrets_before: frozenset[str] = frozenset()
     """What the draws of other rounds that she bid in were committed to."""
 

@@ -121,7 +121,30 @@ def mirrored(kind: str, part: int = 1) -> Callable[[Json], None]:
     return change
 
 
+def offered_anew(**then: Any) -> Lie:
+    """A generous offer when she looks first, and another when she looks again: the same from then on."""
+
+    def change(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+        if told == "GET offer":
+            body.update(payment_micros=10**6, posted_micros=10**6)
+            body.update(then if script.offers_told > 1 else {})
+        return status, body
+
+    return between("offer stands", goal="drawn", edit=change, looks=2)
+
+
 BETWEEN = {
+    "more asked for the same money than when she looked first": offered_anew(q_numerator=2**31),
+    "less asked than when she looked first": offered_anew(q_numerator=2**29),
+    "less money than when she looked first": Lie(
+        goal="drawn",
+        caught_by=frozenset({"offer stands", "lots stand"}),
+        edit=offered_anew(payment_micros=999_999, posted_micros=999_999).edit,
+        looks=2,
+    ),
+    "fewer reports elsewhere than she agreed to": Lie(
+        goal="drawn", seed=({"kind": "elsewhere", "reports": 5},), persuaded=("fewer elsewhere",)
+    ),
     "a payment that is taken back once it was noted": taken_back_later(mirrored("settlement")),
     "a payment that is reversed once it was noted": taken_back_later(mirrored("reversal")),
     "half a payment that is taken back once it was noted": taken_back_later(mirrored("return", 2)),

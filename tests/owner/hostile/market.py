@@ -283,6 +283,8 @@ class Lie:
     persuaded: tuple[str, ...] = ()
     answer: object = "coffee"
     """What she answers; to a question about a side it is yes or no."""
+    looks: int = 1
+    """How often she looks at the offer before she answers."""
 
 
 class _Handler(BaseHTTPRequestHandler):

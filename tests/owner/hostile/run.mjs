@@ -1,5 +1,5 @@
 // The browser's device at a hostile market, outside a browser.
-// node run.mjs MODULES_DIRECTORY < JSON of [{address, without, agreed, seed, code}]
+// node run.mjs MODULES_DIRECTORY < JSON of [{address, round, bid, without, agreed, seed, looks}]
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const { Device } = await load("device.mjs");
 const { memoryStore } = await load("store.mjs");
 const { asker, Visit } = await load("visit.mjs");
 
-async function visit({ address, round, bid, without, agreed, seed }) {
+async function visit({ address, round, bid, without, agreed, seed, looks }) {
   const checks = Object.fromEntries(Object.entries(CHECKS).filter(([name]) => !without.includes(name)));
   const device = new Device(memoryStore(), address, { checks });
   let refused = null;
@@ -22,7 +22,8 @@ async function visit({ address, round, bid, without, agreed, seed }) {
     const visiting = new Visit(device, ask, () => 7);
     const looked = await ask(`/notices/${round}`); // by the page, which shows it to her
     await visiting.bid(round, bid, looked?.terms_hash);
-    const review = await visiting.review(round);
+    let review;
+    for (let look = 0; look < looks; look += 1) review = await visiting.review(round);
     const stored = await visiting.draw(review, 1, agreed);
     await visiting.send(stored);
     await visiting.settleUp(round);

@@ -26,7 +26,7 @@ from .lies import LIES
 from .lies_about_questions import asking, bucketed
 from .market import BID, ROUND, Lie, hostile
 
-HONEST = ["bid", "bid-accepted", "lots", "admitted", "drawn", "sent", "accepted", "paid"]
+HONEST = ["bid", "bid-accepted", "lots", "offer", "admitted", "drawn", "sent", "accepted", "paid"]
 TRUTHS = {
     "the truth": Lie(goal="nothing"),
     "the truth about a side": Lie(goal="nothing", prepare=asking(), answer=True),
@@ -58,7 +58,7 @@ def visited(address: str, name: str, tmp_path: Path, *, weak: bool) -> tuple[str
         visit = Visit(device=device, client=client, clock=lambda: 7)
         try:
             visit.bid(ROUND, BID, seen_hash=client.notice(ROUND).terms_hash)
-            review = visit.review(ROUND)
+            review = [visit.review(ROUND) for _ in range(lie.looks)][-1]
             visit.send(visit.draw(review, lie.answer, agreed=agreed))
             visit.settle_up(client.notice(ROUND))
             visit.settle_up(client.notice(ROUND))  # on another day
@@ -126,6 +126,7 @@ def in_javascript(address: str) -> dict[tuple[str, bool], dict[str, Any]]:
             "without": sorted(ALL[name].caught_by) if weak else [],
             "agreed": [*ALL[name].agrees, *(ALL[name].persuaded if weak else ())],
             "seed": list(ALL[name].seed),
+            "looks": ALL[name].looks,
         }
         for name, weak in runs
     ]
@@ -160,7 +161,7 @@ def test_a_report_that_the_market_does_not_take_is_drawn_sent_and_refused_and_no
     browsers = told["refused"], without_question(told["kinds"])
     for refused, kinds in (visited(address, LATE, tmp_path, weak=False), browsers):
         assert "reports in this round are closed" in (refused or "")
-        assert kinds == ["bid", "bid-accepted", "lots", "admitted", "drawn", "sent", "refused"]
+        assert kinds == ["bid", "bid-accepted", "lots", "offer", "admitted", "drawn", "sent", "refused"]
 
 
 def test_two_people_who_share_a_device_bid_in_one_round(address: str, tmp_path: Path) -> None:

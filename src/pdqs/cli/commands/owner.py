@@ -130,7 +130,7 @@ def report(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before sending.")] = False,
     agree: Annotated[
         list[str] | None,
-        typer.Option(help="Agree ahead to 'new fact', 'asked before', 'elsewhere' or 'new key'; else you are asked."),
+        typer.Option(help="Agree ahead to 'new fact', 'elsewhere' and the like, by name; else you are asked."),
     ] = None,
     market: Market = "",
     device: File = None,

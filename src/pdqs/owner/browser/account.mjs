@@ -120,7 +120,17 @@ export class Account {
   }
 
   elsewhere(market) {
-    return Math.max(0, ...this.all("elsewhere").filter((entry) => entry.market === market).map((entry) => entry.reports));
+    return this.all("elsewhere").filter((entry) => entry.market === market).at(-1)?.reports ?? 0;
+  }
+
+  /** How many reports this device made in a market. */
+  made(market) {
+    return this.all("drawn").filter((entry) => entry.market === market).length;
+  }
+
+  /** Whether a report on these very terms was made from here under another name. */
+  answeredAsAnother(market, termsHash) {
+    return this.all("drawn").some((entry) => entry.terms_hash === termsHash && entry.market !== market);
   }
 
   /** The bid of this device that stands in a round: the last the market signed for, else the last it stored. */
@@ -162,7 +172,8 @@ export class Account {
   /** What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to. */
   secretsBefore(termsHash) {
     const others = this.all("bid").filter((entry) => entry.terms_hash !== termsHash); // a round of the same name with other terms is another
-    return others.map((entry) => JSON.parse(entry.terms)).flatMap(({ seed_hash, nonce_hash }) => [seed_hash, nonce_hash]).filter(Boolean);
+    const held = others.map((entry) => JSON.parse(entry.terms)).map(({ seed_hash: seed, nonce_hash: nonce }) => JSON.stringify([seed, nonce]));
+    return held.flatMap((text) => text.match(/[0-9a-f]{64}/g) ?? []); // in a list, too
   }
 
   /** The keys of a market's receipts in the rounds that she reported in. */
@@ -175,6 +186,11 @@ export class Account {
   /** What the lot decided in a round, as it was first told. */
   lots(market, roundId) {
     return this.of(market, roundId).find((entry) => entry.kind === "lots") ?? null;
+  }
+
+  /** The offer in a round as it was first told; nothing in accounts from before this was kept. */
+  offer(market, roundId) {
+    return this.of(market, roundId).find((entry) => entry.kind === "offer") ?? null;
   }
 
   /** The question that was asked in a round, as it was first told. */

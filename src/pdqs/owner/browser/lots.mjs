@@ -66,7 +66,10 @@ function sorted(value) {
     ? Object.fromEntries(Object.keys(part).sort().map((name) => [name, part[name]])) : part));
 }
 
-const sameLots = (one, other) => Object.keys(one).every((name) => one[name] === other[name]);
+/** What the device holds later offers in the round to. */
+export const offerOf = ({ q_numerator, payment_micros, stage }) => ({ q_numerator, payment_micros, stage });
+
+const isIn = (one, other) => Object.keys(one).every((name) => one[name] === other[name]);
 
 function lot({ promise, offer }) {
   if (!promise.byLot || (offer.q_numerator > 0) === (offer.draw < offer.chance_numerator)) return null;
@@ -74,9 +77,10 @@ function lot({ promise, offer }) {
 }
 
 function posted({ promise, offer, bid }) {
-  if (offer.posted_micros === null || offer.posted_micros === undefined || !promise.byLot) return null;
-  if (offer.q_numerator) {
-    return wrong(offer.payment_micros === offer.posted_micros, `The offer pays ${money(offer.payment_micros)} where the price posted is ${money(offer.posted_micros)}.`);
+  const price = offer.posted_micros ?? 0;
+  if (!promise.byLot || ((offer.posted_micros ?? null) === null && !offer.q_numerator)) return null;
+  if (offer.q_numerator) { // whoever is asked is paid the price posted, so there is one
+    return wrong(offer.payment_micros === price, `The offer pays ${money(offer.payment_micros)} where the price posted is ${money(price)}.`);
   }
   // Nobody is asked for more than the cap, so her price comes to this at most.
   return wrong(offer.posted_micros <= Math.ceil(bid.bid_micros * promise.epsilonMax), `The price posted, ${money(offer.posted_micros)}, is above yours, and you are not asked.`);
@@ -109,8 +113,10 @@ export const LOT_CHECKS = {
     "The draw is not the one that follows from seed and nonce."))],
   "lot": ["offer", lot],
   "posted price": ["offer", posted],
-  "lots stand": ["offer", ifThere((t, { offer, root }) => wrong(!t.lots || sameLots(lotsOf(offer, root), t.lots),
+  "lots stand": ["offer", ifThere((t, { offer, root }) => wrong(!t.lots || isIn(lotsOf(offer, root), t.lots),
     "The draw or the root is not the one that the market told before."))],
+  "offer stands": ["offer", (t) => wrong(!t.first || isIn(offerOf(t.offer), t.first),
+    "The offer is not the one that the market told first, and no other is taken.")],
   "asked": ["drawing", (t) => wrong(t.offer.q_numerator, "Nothing is asked of you: nothing is drawn.")],
 };
 
