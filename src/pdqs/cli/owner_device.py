@@ -16,6 +16,7 @@ import typer
 if TYPE_CHECKING:
     from pdqs.owner.ledger import Ledger
     from pdqs.owner.visit import Visit
+    from pdqs.protocol.market_messages import User
 
 File = Annotated[
     Path | None, typer.Option("--device", help="This device's own file.", envvar="PDQS_DEVICE", show_default=False)
@@ -60,7 +61,6 @@ def device_file() -> Path:
 @contextmanager
 def visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
     """This device at the market meant, with a connection to it."""
-    from pdqs.cli.owner_enrolling import name_owner
     from pdqs.owner.addresses import one_address
     from pdqs.owner.client import OwnerClient
     from pdqs.owner.errors import DeviceError
@@ -76,8 +76,27 @@ def visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
         raise DeviceError(f"{said} (enrolled in: {', '.join(known)})")
     with as_the_market_said(), OwnerClient(wanted, known[wanted]) as client:
         if not ledger.has_name(wanted):
-            name_owner(ledger, wanted, known[wanted], client.account().user)
+            _name_owner(ledger, wanted, known[wanted], client.account().user)
         yield Visit(device=Device(market=wanted, ledger=ledger), client=client, clock=now_ms)
+
+
+def _name_owner(ledger: Ledger, market: str, token: str, user: User) -> None:
+    """Keep whose a token is that was kept without asking, as was done once when the line broke after the code was used.
+
+    Where bids were made from here by somebody else, nothing goes on in her name.
+    """
+    from pdqs.owner.errors import DeviceError
+    from pdqs.present.text import printable
+
+    known_as = ledger.account().known_as(market)
+    if known_as and user.user_id not in known_as:
+        raise DeviceError(
+            f"the last code that was used here for {market} was for {printable(user.name)}, and the bids of this device"
+            " there are somebody else's: whoever made them needs a code of her own (pdqs owner enrol), and"
+            f" {printable(user.name)} a code to use with a file of its own (--device)"
+        )
+    ledger.enrol(market, user.name, token)
+    print(f"Enrolled in {market} as {printable(user.name)}.", file=sys.stderr)
 
 
 @contextmanager

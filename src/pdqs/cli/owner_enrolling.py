@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -83,22 +82,6 @@ def agreed_to_enrol_again(market: str, before: Earlier, *, yes: bool) -> None:
     agreed(
         f"{said[0].upper()}{said[1:]}. Is the code for {before.name or 'the same person'}?", "The code was not used."
     )
-
-
-def name_owner(ledger: Ledger, market: str, token: str, user: User) -> None:
-    """Keep whose a token is that was kept without asking, as was done once when the line broke after the code was used.
-
-    Where bids were made from here by somebody else, nothing goes on in her name.
-    """
-    known_as = ledger.account().known_as(market)
-    if known_as and user.user_id not in known_as:
-        raise DeviceError(
-            f"the last code that was used here for {market} was for {printable(user.name)}, and the bids of this device"
-            " there are somebody else's: whoever made them needs a code of her own (pdqs owner enrol), and"
-            f" {printable(user.name)} a code to use with a file of its own (--device)"
-        )
-    ledger.enrol(market, user.name, token)
-    print(f"Enrolled in {market} as {printable(user.name)}.", file=sys.stderr)
 
 
 def refuse_another(market: str, before: Earlier, user: User) -> None:
