@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 LEAST_INFORMATION = 4.0
 """Information 4 is a half-width of 49 points of share: below it an interval says nothing."""
 
 LEAST_REPORTS = 5
+
+
+def fewest_reports(most_q: float) -> int:
+    """Below so many no answer can come, whoever they are: each report says q^2 at most.
+
+    >>> fewest_reports(0.7616), fewest_reports(1.0)
+    (7, 5)
+    """
+    return max(LEAST_REPORTS, math.ceil(LEAST_INFORMATION / most_q**2))
 
 
 def why_no_answer(reports: int, information: float) -> str:

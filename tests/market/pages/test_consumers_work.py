@@ -8,13 +8,16 @@ import httpx
 import pytest
 
 from market.town import Town, found_town, plan
+from pdqs.estimate.enough import why_no_answer
 from pdqs.market import drafts, reads, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.consumer import could_answer
+from pdqs.market.round_terms import terms_of
 from pdqs.market.settings import Settings
 from pdqs.model.money import Currency
+from pdqs.privacy.loss import cap_q
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 from pdqs.protocol.problems import ConflictError, NotFoundError
@@ -41,6 +44,21 @@ def test_a_plan_put_into_the_form_and_read_again_is_the_same_plan(name: str, mar
     found = plan_form.read(plan_form.fields_of(PLANS[name], currency), currency)
     assert found.faults == {}
     assert found.plan == PLANS[name]
+
+
+@pytest.mark.parametrize(("cap", "fewest"), [("2", 7), ("16", 5), ("0,5", 67)])
+def test_fewest_bids_left_empty_are_as_few_as_could_give_an_answer(cap: str, fewest: int) -> None:
+    given = {"text": "Have you been ill?", "attribute": "illness", "epsilon_max": cap}
+    found = plan_form.read(given, Currency(mark=",")).plan
+    assert found is not None
+    assert found.minimum_owners == fewest
+    terms = terms_of(found)
+    q = cap_q(terms.epsilon_max, terms.kappa)
+    assert not why_no_answer(fewest, fewest * q**2)
+    assert why_no_answer(fewest - 1, (fewest - 1) * q**2)
+    asked = plan_form.read({**given, "minimum_owners": "2"}, Currency(mark=",")).plan
+    assert asked is not None, "who wants fewer says so"
+    assert asked.minimum_owners == 2
 
 
 def test_what_the_form_has_no_field_for_stays_in_a_draft_that_is_changed() -> None:

@@ -48,6 +48,8 @@ def open_a_round(consumer: Visitor) -> str:
     before = consumer.page.locator("#preview .big-figure .value").inner_text()
     keyboard.fill(consumer.page.get_by_label("Budget", exact=True), "200")
     keyboard.fill(consumer.page.get_by_label("Time to bid", exact=True), "1")
+    keyboard.press(consumer.page.get_by_text("More settings"))
+    keyboard.fill(consumer.page.get_by_label("Fewest bids to go on with"), "2")
     expect(consumer.page.locator("#preview .big-figure .value")).not_to_have_text(before, timeout=20_000)
     consumer.shoot("market-plan")
     press(consumer, "Save as draft")

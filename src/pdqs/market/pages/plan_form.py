@@ -11,11 +11,13 @@ from typing import final
 from pydantic import ValidationError
 from starlette.datastructures import ImmutableMultiDict
 
+from pdqs.estimate.enough import fewest_reports
 from pdqs.market.round_terms import terms_of
 from pdqs.model.errors import InputError, PdqsError
 from pdqs.model.money import MICROS_PER_UNIT, PLAIN, Currency
 from pdqs.model.names import EstimatorName, QueryKind, RuleName
 from pdqs.model.spelling import plain_decimal
+from pdqs.privacy.loss import cap_q
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, RoundPlan
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
@@ -36,7 +38,7 @@ DEFAULTS: dict[str, str] = {
     "bid_low": "0",
     "bid_high": "1",
     "epsilon_max": "2",
-    "minimum_owners": "2",
+    "minimum_owners": "",
     "bid_time": "24",
     "bid_unit": "hours",
     "report_time": "24",
@@ -84,7 +86,7 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
         "bid_low_micros": low,
         "bid_high_micros": high,
         "epsilon_max": reader.number("epsilon_max", least=0.01, most=16.0),
-        "minimum_owners": reader.whole("minimum_owners", least=2, most=1_000_000),
+        "minimum_owners": reader.whole("minimum_owners", least=2, most=1_000_000) if fields["minimum_owners"] else 2,
         "bid_seconds": reader.seconds("bid"),
         "report_seconds": reader.seconds("report"),
         "groups": fields["groups"].splitlines(),
@@ -94,11 +96,14 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
         return PlanForm(fields=fields, plan=None, owners=owners, faults=faults)
     try:
         plan = RoundPlan.model_validate(message)
-        terms_of(plan)
+        terms = terms_of(plan)
     except ValidationError as fault:
         return PlanForm(fields=fields, plan=None, owners=owners, faults=_named(fault))
     except PdqsError as fault:
         return PlanForm(fields=fields, plan=None, owners=owners, faults={"": str(fault)})
+    if not fields["minimum_owners"]:  # with fewer she would pay for reports that give no answer
+        fewest = fewest_reports(cap_q(terms.epsilon_max, terms.kappa))
+        plan = plan.model_copy(update={"minimum_owners": fewest})
     return PlanForm(fields=fields, plan=plan, owners=owners)
 
 
