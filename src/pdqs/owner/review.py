@@ -20,13 +20,13 @@ from pdqs.model.names import QuestionKind
 from pdqs.model.questions import Asking
 from pdqs.owner.account import Charge, Fields, StoredBid, StoredReport
 from pdqs.owner.addresses import one_address
-from pdqs.owner.asks import asks_of
+from pdqs.owner.asks import admitted, asks_of
 from pdqs.owner.checks import CHECKS, refuse
 from pdqs.owner.dealing import asked_in_words, asking_of, question_of
 from pdqs.owner.errors import DeviceError, OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.lifetime_cap import OVERALL, Spending
-from pdqs.owner.lots import lots_of
+from pdqs.owner.lots import lots_of, offer_of
 from pdqs.owner.price import epsilon_of, in_words, least_payment_micros
 from pdqs.owner.told import Checks, Told, promise_of
 from pdqs.privacy.asking import ask
@@ -96,21 +96,18 @@ class Device:
         """The round, held to its frozen terms, beside what this device did in it."""
         account = self.ledger.account()
         mine = [report for report in account.reports() if report.market == self.market]
-        known = account.elsewhere(self.market)
         told = Told(
             notice=notice,
             promise=promise_of(notice),
             bid=account.bid(self.market, notice.round_id),
             report=account.report(self.market, notice.round_id),
-            made=len(mine) + known,
-            accepted=sum(report.accepted_at_ms is not None for report in mine) + known,
+            made=len(mine) + account.elsewhere(self.market),
+            accepted=sum(report.accepted_at_ms is not None for report in mine),
             accepted_before=_accepted_before(mine, notice.round_id),
             ordinals=frozenset(report.ordinal for report in mine if report.round_id != notice.round_id) - {0},
             lots=account.lots(self.market, notice.round_id),
+            first=account.offer(self.market, notice.round_id),
             asked=account.question(self.market, notice.round_id),
-            drawn_elsewhere=any(
-                report.terms_hash == notice.terms_hash and report.market != self.market for report in account.reports()
-            ),
         )
         refuse("notice", told, self.checks)
         return told
@@ -239,22 +236,17 @@ class Device:
             asks=asks_of(account, self.market, told),
         )
 
-    def keep_lots(self, review: Review) -> None:
-        """Keep what the lot decided, with its evidence: once, for it stands."""
-        root = review.told.notice.bids_root
-        if root is None or review.offer.lots is None or review.told.lots is not None:
-            return
-        found = asdict(lots_of(review.offer, root))
-        self.ledger.note("lots", market=self.market, round_id=review.offer.round_id, **found)
-
-    def keep_question(self, review: Review) -> None:
-        """Bind the round to the question that she is asked, before it is shown: a second one is refused for good."""
-        asked, offer = question_of(review.offer), review.offer
-        if asked is None:
-            return
-        first = self.ledger.keep_question(self.market, offer.round_id, asked)
-        if first != asked and "first question" in self.checks:  # another process was told another one meanwhile
-            raise OfferRefused(f"round {offer.round_id}: another question was asked first, and no other is answered")
+    def keep_told(self, review: Review) -> None:
+        """Bind the round to its offer, draw and question, before they are shown: others are refused for good."""
+        offer, root, asked = review.offer, review.told.notice.bids_root, question_of(review.offer)
+        now: dict[str, Fields] = {} if root is None or offer.lots is None else {"lots": asdict(lots_of(offer, root))}
+        now |= {"offer": asdict(offer_of(offer))} | ({} if asked is None else {"question": asdict(asked)})
+        account, where = self.ledger.keep_first(self.market, offer.round_id, now), (self.market, offer.round_id)
+        # Another process may have been told something else since this one looked.
+        first = replace(
+            review.told, lots=account.lots(*where), first=account.offer(*where), asked=account.question(*where)
+        )
+        refuse("offer", first, {name: check for name, check in self.checks.items() if name in _FIRST_STANDS})
 
     def report(
         self, review: Review, value: Any, *, fresh: Offer, now_ms: int, agreed: Collection[str] = ()
@@ -282,8 +274,8 @@ class Device:
             code = domain.encode([value])
         except PdqsError:  # its message quotes the value, which is not to be written anywhere
             raise OfferRefused(f"your answer is not one that the question allows ({domain})") from None
-        self.keep_question(review)
-        self._admit(review)
+        self.keep_told(review)
+        shown = {name: sentence for name, sentence in review.asks.items() if name in agreed}
 
         def draw() -> str:
             drawn = draw_code(review.asking, code, offer.q_numerator, self.entropy)
@@ -299,17 +291,7 @@ class Device:
             payment_micros=offer.payment_micros,
             drawn_at_ms=now_ms,
         )
-        return self.ledger.make_report(charge, draw)
-
-    def _admit(self, review: Review) -> None:
-        """Keep what the owner has agreed to, so that it is not asked again."""
-        question = review.offer.question
-        if "new fact" in review.asks or "asked before" in review.asks:
-            self.ledger.note("admitted", attribute=question.attribute, text=question.text)
-        if "elsewhere" in review.asks:
-            known = self.ledger.account().elsewhere(self.market)
-            others = known + review.told.counted - review.told.made
-            self.ledger.note("elsewhere", market=self.market, reports=others)
+        return self.ledger.make_report(charge, draw, lambda now: admitted(now, self.market, review.told, shown))
 
     def take_receipt(self, notice: RoundNotice, receipt: ReportReceipt) -> None:
         """Hold the market's receipt against the offer and the report, and keep it."""
@@ -319,6 +301,10 @@ class Device:
         refuse("report receipt", told, self.checks)
         where = {"market": self.market, "round_id": notice.round_id}
         self.ledger.note("accepted", **where, at_ms=receipt.received_at_ms, receipt=receipt.model_dump_json())
+
+
+_FIRST_STANDS = frozenset({"lots stand", "offer stands", "first question"})
+"""The checks that hold a market to what it told first."""
 
 
 def _accepted_before(mine: Sequence[StoredReport], round_id: str) -> int:

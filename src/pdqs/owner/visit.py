@@ -86,8 +86,7 @@ class Visit:
         found = self.device.review(
             mine.notice, mine.offer, bid_there=mine.bid, report_there=mine.report, counted=mine.reports_made
         )
-        self.device.keep_lots(found)
-        self.device.keep_question(found)
+        self.device.keep_told(found)
         return found
 
     def stored(self, round_id: str) -> StoredReport | None:

@@ -4,9 +4,10 @@
 // the value is in no message, no store and no log.
 
 import { accountOf, nextRow, oneAddress, OVERALL } from "./account.mjs";
+import { admitted, asksOf } from "./asks.mjs";
 import { CHECKS, promiseOf, refuse } from "./checks.mjs";
-import { askedInWords, askingOf, questionOf, sameQuestion, waits } from "./dealing.mjs";
-import { lotsOf } from "./lots.mjs";
+import { askedInWords, askingOf, questionOf, waits } from "./dealing.mjs";
+import { lotsOf, offerOf } from "./lots.mjs";
 import { read } from "./messages.mjs";
 import { epsilon, epsilonNanos, leastPaymentMicros } from "./price.mjs";
 import { ask, kappa } from "./questions.mjs";
@@ -18,6 +19,8 @@ function acceptedBefore(mine, round) {
   const place = mine.findIndex((made) => made.round_id === round);
   return mine.slice(0, place < 0 ? mine.length : place).filter((made) => made.accepted_at_ms !== null).length;
 }
+
+const FIRST_STANDS = ["lots stand", "offer stands", "first question"]; // the checks that hold a market to what it told first
 
 /** One owner's device at one market. `store` keeps the account, which is one for all markets and all names that markets
  * give her; `words` gives random words; `checks` are all there are, but in tests of what each is for. */
@@ -51,20 +54,19 @@ export class Device {
   async look(notice) {
     const account = await this.account();
     const mine = account.reports().filter((made) => made.market === this.market);
-    const known = account.elsewhere(this.market);
     const told = {
       notice,
       promise: promiseOf(notice),
       bid: account.bid(this.market, notice.round_id),
       report: account.report(this.market, notice.round_id),
-      made: mine.length + known,
-      accepted: mine.filter((made) => made.accepted_at_ms !== null).length + known,
+      made: mine.length + account.elsewhere(this.market), // those from here, and those elsewhere that she knows of
+      accepted: mine.filter((made) => made.accepted_at_ms !== null).length, // from here alone
       acceptedBefore: acceptedBefore(mine, notice.round_id),
       ordinals: mine.filter((made) => made.round_id !== notice.round_id && made.receipt).map((made) => JSON.parse(made.receipt).ordinal),
       counted: 0, bidThere: null, reportThere: null,
       lots: account.lots(this.market, notice.round_id),
+      first: account.offer(this.market, notice.round_id),
       asked: account.question(this.market, notice.round_id),
-      drawnElsewhere: account.reports().some((made) => made.terms_hash === notice.terms_hash && made.market !== this.market),
     };
     await refuse("notice", told, this.checks);
     return told;
@@ -164,26 +166,22 @@ export class Device {
       epsilonNanos: nanos,
       leastPaymentMicros: leastPaymentMicros(bid.bid_micros, offer.q_numerator, codes),
       withinCap: nanos <= Math.min(spending.leftNanos, overall.leftNanos),
-      asks: asks(account, this.market, told),
+      asks: asksOf(account, this.market, told),
     };
   }
 
-  /** Keep what the lot decided, with its evidence: once, for it stands. */
-  async keepLots({ told, offer }) {
-    const root = told.notice.bids_root;
-    if (root && offer.lots && !told.lots) await this.note("lots", { ...this.at(offer.round_id), ...lotsOf(offer, root) });
-  }
-
-  /** Bind the round to the question that she is asked, before it is shown: a second one is refused for good. */
-  async keepQuestion({ offer }) {
-    const asked = questionOf(offer);
-    if (!asked) return;
-    const rows = await this.store.append((rows) => (accountOf(rows).question(this.market, offer.round_id)
-      ? [] : [nextRow(rows, { kind: "question", ...this.at(offer.round_id), ...asked })]));
-    const first = accountOf(rows).question(this.market, offer.round_id);
-    if (!sameQuestion(first, asked) && "first question" in this.checks) { // another tab was told another one meanwhile
-      throw new Refusal("Another question was asked first, and no other is answered.");
-    }
+  /** Bind the round to its offer, draw and question, before they are shown: others are refused for good. */
+  async keepTold({ told, offer }) {
+    const [round, root, asked] = [offer.round_id, told.notice.bids_root, questionOf(offer)];
+    const now = { ...(root && offer.lots ? { lots: lotsOf(offer, root) } : {}), offer: offerOf(offer), ...(asked ? { question: asked } : {}) };
+    const rows = await this.store.append((rows) => {
+      const before = accountOf(rows).of(this.market, round).map(({ kind }) => kind);
+      return chain(rows, Object.keys(now).filter((kind) => !before.includes(kind)).map((kind) => ({ kind, ...this.at(round), ...now[kind] })));
+    });
+    const account = accountOf(rows); // another tab may have been told something else since this one looked
+    const [lots, first, question] = [account.lots(this.market, round), account.offer(this.market, round), account.question(this.market, round)];
+    const stands = Object.fromEntries(Object.entries(this.checks).filter(([name]) => FIRST_STANDS.includes(name)));
+    await refuse("offer", { ...told, lots, first, asked: question }, stands);
   }
 
   /** Draw once, charge and store in one transaction; a round reported on before gives its old record. `fresh` is the
@@ -204,12 +202,14 @@ export class Device {
     for (const [name, sentence] of Object.entries(review.asks)) {
       if (!agreed.includes(name)) throw new Refusal(`${sentence} Nothing was drawn and nothing was sent.`, "OwnerMustAgree");
     }
-    await this.keepQuestion(review);
+    await this.keepTold(review);
     const { attribute, text } = offer.question;
+    const shown = Object.fromEntries(Object.entries(review.asks).filter(([name]) => agreed.includes(name)));
     const nextWord = this.words(); // throws here, before anything is stored, where there is no entropy
     const rows = await this.store.append((rows) => {
       const account = accountOf(rows);
       if (account.report(this.market, offer.round_id)) return [];
+      const kept = admitted(account, this.market, review.told, shown);
       for (const name of [attribute, OVERALL]) {
         if (review.epsilonNanos > account.spending(name).leftNanos) {
           throw new Refusal("This would pass your lifetime cap: nothing was drawn and nothing was sent.", "CapReached");
@@ -217,20 +217,9 @@ export class Device {
       }
       const body = JSON.stringify({ terms_hash: offer.terms_hash, code: ask(review.question, review.domainSize, code, offer.q_numerator, nextWord) });
       const charge = { ...this.at(offer.round_id), attribute, text, terms_hash: offer.terms_hash, epsilon_nanos: review.epsilonNanos, payment_micros: offer.payment_micros };
-      return chain(rows, [...this.admitted(account, review), { kind: "drawn", ...charge, drawn_at_ms: nowMs, body }]);
+      return chain(rows, [...kept, { kind: "drawn", ...charge, drawn_at_ms: nowMs, body }]);
     });
     return accountOf(rows).report(this.market, offer.round_id);
-  }
-
-  /** What the owner has agreed to, so that it is not asked again. */
-  admitted(account, { asks: asked, offer, told }) {
-    const { attribute, text } = offer.question;
-    const found = [];
-    if ("new fact" in asked || "asked before" in asked) found.push({ kind: "admitted", attribute, text });
-    if ("elsewhere" in asked) {
-      found.push({ kind: "elsewhere", market: this.market, reports: account.elsewhere(this.market) + told.counted - told.made });
-    }
-    return found;
   }
 
   /** Hold the market's receipt against the offer and the report, and keep it. */
@@ -260,26 +249,4 @@ function chain(rows, added) {
   const all = [...rows];
   for (const fields of added) all.push(nextRow(all, fields));
   return all.slice(rows.length);
-}
-
-function asks(account, market, { notice: { question: { attribute, text } }, promise, counted, made, drawnElsewhere }) {
-  const found = {};
-  const before = account.alsoAskedAs(attribute, text);
-  if (!account.knows(attribute)) {
-    found["new fact"] = `“${attribute}” is a fact that you were never asked about before. It gets an account of its own, so agree only if it is not one of yours under a new name.`;
-  }
-  if (drawnElsewhere) {
-    found["answered before"] = "A report on these very terms was made from here already, under another name of yours or of the market's. Agree only if it was somebody else who answered.";
-  }
-  if (before.length && !account.askedSo(attribute, text)) {
-    found["asked before"] = `The same words, or ones that look like them, were asked before under another name (${before.join(", ")}).`;
-  }
-  if (counted > made) {
-    found.elsewhere = `The market has ${counted} reports of yours and this browser made ${made}: another device reports for you, or this browser's account is an old copy, and what they spent is not counted here.`;
-  }
-  const keys = account.keys(market);
-  if (keys.length && !keys.includes(promise.receiptKey)) {
-    found["new key"] = "The market signs with another key than in the rounds that you reported in: what it signed then it could deny now, so agree only if it has told you why.";
-  }
-  return found;
 }

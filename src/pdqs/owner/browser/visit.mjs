@@ -164,8 +164,7 @@ export class Visit {
     await this.device.catchUp(notice, bidThere);
     const { reports_made: counted } = await this.get("me", "/me");
     const found = await this.device.review(notice, offer, { bidThere, reportThere, counted });
-    await this.device.keepLots(found);
-    await this.device.keepQuestion(found);
+    await this.device.keepTold(found);
     return found;
   }
 
