@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from market.town import Town, found_town
+from owner.node import run_node
+from pdqs.market import pages
 from pdqs.market.http import changes
 from pdqs.market.http.changes import Changes, marks_of
 from pdqs.protocol.problems import TooManyRequestsError
@@ -99,3 +102,9 @@ def test_a_look_is_one_statement_for_any_number_of_rounds(town: Town) -> None:
     assert set(found) == set(ids)
     assert len(set(found.values())) == 1, "they stand alike"
     town.market.store.close()
+
+
+def test_a_page_whose_stream_was_refused_by_a_proxy_asks_for_another_when_the_market_may_be_back() -> None:
+    module = Path(str(pages.__file__)).parent / "static" / "events.mjs"
+    played = run_node(str(Path(__file__).with_name("following.mjs")), str(module))
+    assert played == {"seen": [1, 1, 2, 2], "nets": 1}

@@ -22,6 +22,7 @@ from pdqs.market import pages, reads
 from pdqs.market.clock_state import last_tick
 from pdqs.market.context import Clock, Market, system_clock
 from pdqs.market.http import draft_routes, group_routes, letter_routes, operator_routes, owner_routes, routes
+from pdqs.market.http.changes import Changes
 from pdqs.market.http.clock import ticking as clock_of
 from pdqs.market.http.forms import OwnForms
 from pdqs.market.http.limits import Gate
@@ -75,6 +76,7 @@ def create_app(
     )  # fmt: skip
     app.state.market = market
     app.state.gathered = Gathered(market)
+    app.state.changes = Changes(market)
     app.state.metrics = metrics
     app.state.readiness = readiness
     _add_faults(app)

@@ -1,7 +1,8 @@
 """Which rounds have changed, for pages that wait: one look a second for all who follow, however many they are.
 
 A page is told that something changed, never what: it then asks for what it may see. Streams are server-sent events.
-They end by themselves after a while and browsers come back, so that nobody follows for long after her session ended.
+They end by themselves after a while and browsers come back, so that nobody follows for long after her session ended;
+and all at once when the server is told to stop, which would wait for them otherwise.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Changes:
         self._people: Counter[str] = Counter()
         self._marks: Marks = {}
         self._looking: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
 
     @property
     def followers(self) -> int:
@@ -51,6 +53,10 @@ class Changes:
         """Whether there is room for one more; raises where there is none."""
         if self.followers >= MOST or self._people[user_id] >= MOST_EACH:
             raise TooManyRequestsError(ProblemType.TOO_MANY_REQUESTS, "too many pages follow rounds: ask now and then")
+
+    def end(self) -> None:
+        """End every stream, those that come from now on too: the server stops, and browsers ask the next one."""
+        self._over.set()
 
     async def stream(
         self, round_id: str, user_id: str, *, counts: bool, gone: Callable[[], Awaitable[bool]]
@@ -63,8 +69,8 @@ class Changes:
                 self._looking = asyncio.create_task(self._keep_looking())
             yield "retry: 2000\n\n"
             end, known = time.monotonic() + LIFE_SECONDS, self._marks.get(round_id)
-            while time.monotonic() < end and not await gone():
-                await asyncio.sleep(self._every)
+            while time.monotonic() < end and not self._over.is_set() and not await gone():
+                await self._pause(self._every)
                 mark = self._marks.get(round_id)
                 if mark is not None and known is not None and mark[counts] != known[counts]:
                     yield "data: changed\n\n"
@@ -77,12 +83,17 @@ class Changes:
 
     async def _keep_looking(self) -> None:
         """Look once for all, as long as anyone follows."""
-        while self._followed:
+        while self._followed and not self._over.is_set():
             began = time.monotonic()
             with suppress(DBAPIError):  # out of reach: whoever follows hears when there is something to hear
                 self._marks = await run_in_threadpool(marks_of, self._market, list(self._followed))
-            await asyncio.sleep(max(self._every, _REST * (time.monotonic() - began)))
+            await self._pause(max(self._every, _REST * (time.monotonic() - began)))
         self._marks = {}
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not beyond the end of all."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._over.wait(), seconds)
 
 
 def marks_of(market: Market, round_ids: list[str]) -> Marks:

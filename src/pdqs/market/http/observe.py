@@ -56,8 +56,21 @@ def where(fault: BaseException) -> str:
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
 
 
+@final
+class _IntoTheLog(logging.Handler):
+    """What the server below has to say becomes a line of the log: its first line, which quotes nobody."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fault = record.exc_info[1] if record.exc_info else None
+        of_fault = {"kind": type(fault).__name__, "where": where(fault)} if fault is not None else {}
+        log("server", said=record.getMessage().strip().partition("\n")[0], **of_fault)
+
+
 def log_to_stderr() -> None:
-    """Send the log to standard error, one bare JSON line each."""
+    """Send the log to standard error, one bare JSON line each, and nothing else of this process."""
+    for name in ("uvicorn", "asyncio"):
+        below = logging.getLogger(name)
+        below.handlers[:], below.propagate = [_IntoTheLog(logging.WARNING)], False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.handlers[:] = [handler]

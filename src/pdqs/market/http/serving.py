@@ -6,11 +6,13 @@ import gc
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import final
 
 import uvicorn
 from fastapi import FastAPI
 
+from pdqs.market.http.changes import Changes
 from pdqs.market.http.connections import guarded
 from pdqs.market.settings import Settings
 from pdqs.model.errors import FileError
@@ -47,6 +49,19 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+@final
+class _Server(uvicorn.Server):
+    """Told to stop, it ends the streams of pages that wait before it waits for requests in hand."""
+
+    def __init__(self, config: uvicorn.Config, changes: Changes) -> None:
+        super().__init__(config)
+        self._changes = changes
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._changes.end()
+        await super().shutdown(sockets)
+
+
 def server_of(app: FastAPI) -> uvicorn.Server:
     """A server that finishes the requests in hand when told to stop, and writes no log of its own.
 
@@ -60,12 +75,13 @@ def server_of(app: FastAPI) -> uvicorn.Server:
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies.split(),
         access_log=False,
+        log_config=None,
         log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         lifespan="on",
     )
-    return uvicorn.Server(config)
+    return _Server(config, app.state.changes)
 
 
 def run_for_good(server: uvicorn.Server, bound: socket.socket) -> None:
@@ -76,7 +92,8 @@ def run_for_good(server: uvicorn.Server, bound: socket.socket) -> None:
     """
     gc.collect()
     gc.freeze()
-    server.run(sockets=[bound])
+    with suppress(KeyboardInterrupt):  # Ctrl-C, told again once all is in order: there is nothing left to stop
+        server.run(sockets=[bound])
 
 
 @contextmanager

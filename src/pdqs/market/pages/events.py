@@ -29,19 +29,9 @@ async def for_an_owner(request: Request, round_id: RoundId, session: OwnerSessio
 
 
 def _following(request: Request, round_id: str, user_id: str, *, counts: bool) -> Response:
-    changes = _changes_of(request)
+    changes: Changes = request.app.state.changes
     changes.let_in(user_id)
     events = changes.stream(round_id, user_id, counts=counts, gone=request.is_disconnected)
     # A proxy that gathers an answer before it passes it on would keep every event back.
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-
-
-def _changes_of(request: Request) -> Changes:
-    """The one watcher of this process."""
-    state = request.app.state
-    if not hasattr(state, "changes"):
-        state.changes = Changes(market_of(request))
-    changes = state.changes
-    assert isinstance(changes, Changes)
-    return changes

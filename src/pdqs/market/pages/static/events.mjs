@@ -16,6 +16,13 @@ export function follow(address, look) {
     else if (again) { again = false; setTimeout(heard, 1000); }
   }
 
+  function slowly() {
+    heard();
+    if (source?.readyState !== 2) return; // browsers give up on a proxy that says that its market is away: it comes back
+    source = null;
+    start();
+  }
+
   function stop() {
     source?.close();
     source = null;
@@ -25,7 +32,7 @@ export function follow(address, look) {
 
   function start() {
     if (over || document.hidden || source) return;
-    timer ??= setInterval(heard, SLOW_MS); // a net under the stream, and all there is without one
+    timer ??= setInterval(slowly, SLOW_MS); // a net under the stream, and all there is without one
     if (typeof EventSource === "undefined") return;
     source = new EventSource(address);
     source.addEventListener("message", heard);
