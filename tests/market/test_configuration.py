@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def test_every_setting_can_stand_in_a_file_and_in_the_environment(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("prot = 1", "there is no setting 'prot'"),
+        ("prot = 1", r"there is no setting 'prot'; did you mean 'port'\?$"),
+        ("zzzzz = 1", "there is no setting 'zzzzz'$"),
         ('port = "80"', "must be a number"),
         ("host = 8", "must be text in quotes"),
         ("workers = true", "must be a number"),
@@ -58,6 +60,52 @@ def test_every_setting_can_stand_in_a_file_and_in_the_environment(
 def test_what_cannot_be_meant_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(PdqsError, match=said):
         settings_from({}, _file(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("PDQS_RETENTION_DAY", "; did you mean 'PDQS_RETENTION_DAYS'?"),
+        ("PDQS_CURENCY", "; did you mean 'PDQS_CURRENCY'?"),
+        ("PDQS_WORKER", "; did you mean 'PDQS_WORKERS'?"),
+        ("PDQS_workers", "; did you mean 'PDQS_WORKERS'?"),
+        ("PDQS_MARKET_SERVICE_HOST", ""),
+    ],
+)
+@pytest.mark.parametrize(
+    "words", [("serve", "--workers", "2"), *(("market", word) for word in ("operator", "groups", "migrate"))]
+)
+def test_every_command_refuses_a_variable_that_is_no_setting_and_says_which_was_meant(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    said: str,
+    meant: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(said, "as secret as a password")
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert capsys.readouterr() == ("", f"pdqs: the environment: there is no setting {said!r}{meant}\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_means_something_elsewhere_may_stand_in_the_environment() -> None:
+    """Everything after PDQS_ that any file of the project reads is known, so that no command refuses another's."""
+    names = {"PDQS_DEVICE", "PDQS_LOOK", "PDQS_AXE"}
+    assert settings_from(dict.fromkeys([*names, "PDQSX", "XPDQS_A", "_PDQS_COMPLETE"], "x")) == Settings()
+    settings = {f"PDQS_{field.name.upper()}" for field in dataclasses.fields(Settings)} | {"PDQS_CONFIG"}
+    root = Path(__file__).parents[2]
+    files = [*(root / "src").rglob("*.py"), *(root / "tests").rglob("*.py"), root / "Makefile"]
+    read = {
+        name
+        for file in files
+        if file != Path(__file__)
+        for name in re.findall(r"\bPDQS_[A-Z_]*[A-Z]\b", file.read_text(encoding="utf-8"))
+    }
+    assert read - settings == names
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -5,15 +5,17 @@ A file names settings as :class:`~pdqs.market.settings.Settings` does, one a lin
     database_url = "postgresql://market@localhost/market"
     workers = 2
 
-The environment names them in capitals after ``PDQS_`` (``PDQS_WORKERS=2``), and the file itself by ``PDQS_CONFIG``.
+The environment names them in capitals after ``PDQS_`` (``PDQS_WORKERS=2``), and the file itself by ``PDQS_CONFIG``. A name
+that is none of these is refused, in the file and after ``PDQS_`` alike: a setting that was mistyped would be ignored.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pdqs.market.settings import PREFIX, Settings
@@ -21,6 +23,10 @@ from pdqs.model.errors import FileError, TermsError
 
 CONFIG = PREFIX + "CONFIG"
 _KINDS = {name: type(value) for name, value in dataclasses.asdict(Settings()).items()}
+_IN_CAPITALS = {PREFIX + name.upper(): name for name in _KINDS}
+_ELSEWHERE = (CONFIG, PREFIX + "DEVICE", PREFIX + "LOOK", PREFIX + "AXE")
+"""What other parts read from the environment: the owner's device, and the tests of the pages."""
+
 _MAY_BE_ZERO = ("currency_decimals", "port")
 
 Told = dict[str, object]
@@ -48,7 +54,7 @@ def _from_file(path: Path) -> Told:
         raise FileError(f"configuration {str(path)!r} is not TOML: {fault}") from None
     for name in read:
         if name not in _KINDS:
-            raise TermsError(f"configuration {str(path)!r}: there is no setting {name!r}")
+            raise TermsError(f"configuration {str(path)!r}: there is no setting {name!r}{_meant(name, _KINDS)}")
     return {name: _of_kind(f"configuration {str(path)!r}: {name}", name, value) for name, value in read.items()}
 
 
@@ -63,8 +69,17 @@ def _of_kind(said: str, name: str, value: object) -> object:
 
 
 def _from_environment(environment: Mapping[str, str]) -> Told:
-    given = {name: environment.get(PREFIX + name.upper()) for name in _KINDS}
-    return {name: _parsed(name, text) for name, text in given.items() if text is not None}
+    for said in sorted(environment):
+        if said.startswith(PREFIX) and said not in _IN_CAPITALS and said not in _ELSEWHERE:
+            raise TermsError(f"the environment: there is no setting {said!r}{_meant(said, _IN_CAPITALS)}")
+    return {name: _parsed(name, environment[said]) for said, name in _IN_CAPITALS.items() if said in environment}
+
+
+def _meant(said: str, names: Iterable[str]) -> str:
+    """What a mistyped name was perhaps meant to be, as the end of a sentence."""
+    bare = {name.removeprefix(PREFIX).lower(): name for name in names}  # what all have in common would tell nothing apart
+    close = difflib.get_close_matches(said.removeprefix(PREFIX).lower(), bare, n=1)
+    return f"; did you mean {bare[close[0]]!r}?" if close else ""
 
 
 def _parsed(name: str, text: str) -> object:
