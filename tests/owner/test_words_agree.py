@@ -80,7 +80,7 @@ def test_terms_under_a_rule_that_nobody_knows_are_not_read(tmp_path: Path) -> No
     found = twin(script="words_twin.mjs", **asked)
     assert found["read"] == [True, False]
     assert found["rules"] == list(RuleName)
-    weak = mutant(tmp_path, "checks.mjs", " && RULES.includes(rule));", ");")
+    weak = mutant(tmp_path, "reading.mjs", "need(RULES.includes(rule) && ", "need(")
     assert twin(weak, script="words_twin.mjs", **asked)["read"] == [True, True]
     with pytest.raises(PdqsError):
         pdqs.Terms.read(unknown["terms"])

@@ -7,8 +7,9 @@ import { pathToFileURL } from "node:url";
 
 const load = (name) => import(pathToFileURL(join(process.argv[2], name)));
 const { plainWords, seen } = await load("account.mjs");
-const { promiseOf, RULES } = await load("checks.mjs");
+const { promiseOf } = await load("checks.mjs");
 const { isCanonical } = await load("messages.mjs");
+const { RULES } = await load("reading.mjs");
 
 const { texts, documents } = JSON.parse(readFileSync(0, "utf8"));
 const isRead = (terms) => { try { return Boolean(promiseOf({ terms })); } catch { return false; } };

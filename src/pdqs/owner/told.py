@@ -5,18 +5,18 @@ The frozen document is read by the core's own reader, and must be what the core 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, final
 
-from pdqs.model.errors import TermsError
-from pdqs.model.names import RuleName
+from pdqs.model.errors import PdqsError
 from pdqs.owner.account import StoredBid, StoredLots, StoredOffer, StoredQuestion, StoredReport
 from pdqs.owner.errors import OfferRefused
+from pdqs.owner.reading import read_document
+from pdqs.present.text import printable
+from pdqs.pricing import rules
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
-from pdqs.rounds.canonical import written
 from pdqs.rounds.terms import Terms
 
 MARGIN_MS = 5_000
@@ -99,8 +99,8 @@ def promise_of(notice: RoundNotice) -> Promise:
     """Read the frozen document; one that cannot be read is refused."""
     try:
         return _promised(notice.terms)
-    except (ValueError, KeyError, TypeError, RecursionError, TermsError, OverflowError) as fault:
-        said = fault if isinstance(fault, TermsError) else type(fault).__name__
+    except (ValueError, KeyError, TypeError, RecursionError, PdqsError, OverflowError) as fault:
+        said = printable(str(fault), 200) if isinstance(fault, PdqsError) else "they are not written as terms are"
         raise OfferRefused(f"round {notice.round_id}: the terms cannot be read ({said})") from None
 
 
@@ -110,20 +110,26 @@ def _whole_seconds(said: object) -> int:
     return said
 
 
+def _goes_by_lot(terms: Terms) -> bool:
+    """What the rule is, and not how it is called or spelled, says whether a draw decides who is asked."""
+    rule = rules.named(terms.rule) if isinstance(terms.rule, str) else terms.rule
+    return isinstance(rule, rules.Asks)
+
+
 @lru_cache(maxsize=16)
 def _promised(terms_text: str) -> Promise:
     """A visit looks at the same text again and again, and what it says depends on nothing else."""
-    document = json.loads(terms_text)
-    terms = Terms.read(document["terms"])
+    document = read_document(terms_text)
+    said, terms = document.said, document.terms
     return Promise(
-        round_id=document["round"],
-        attribute=document["attribute"],
-        receipt_key=str(document["receipt_key"]),
-        bids_close_at_ms=document["bids_close_at_ms"],
-        report_seconds=_whole_seconds(document["report_seconds"]),
+        round_id=said["round"],
+        attribute=said["attribute"],
+        receipt_key=str(said["receipt_key"]),
+        bids_close_at_ms=said["bids_close_at_ms"],
+        report_seconds=_whole_seconds(said["report_seconds"]),
         terms=terms,
-        is_canonical=written(document["terms"]) == terms.canonical() and written(document) == terms_text,
-        by_lot=terms.rule in (RuleName.LOTTERY, RuleName.FLAT),
-        seed_hash=str(document.get("seed_hash", "")),
-        nonce_hash=str(document.get("nonce_hash", "")),
+        is_canonical=document.as_written,
+        by_lot=_goes_by_lot(terms),
+        seed_hash=str(said.get("seed_hash", "")),
+        nonce_hash=str(said.get("nonce_hash", "")),
     )

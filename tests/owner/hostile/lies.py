@@ -8,6 +8,7 @@ from typing import Any
 from .edits import bid_on, domain, instead, on, put, question, says, shown, signed, text_becomes, unhashed, written
 from .lies_about_questions import STAGES
 from .lies_between_rounds import BETWEEN
+from .lies_of_form import FORMS
 from .market import (
     BEN,
     BID,
@@ -446,5 +447,5 @@ SHAPES = {
 
 LIES: dict[str, Lie] = {
     **NOTICE, **BIDDING, **BID_RECEIPTS, **OFFERS, **LOTS, **ASKS, **DRAWING, **RECEIPTS, **PAYMENTS, **SHAPES,
-    **STAGES, **BETWEEN,
+    **STAGES, **BETWEEN, **FORMS,
 }  # fmt: skip

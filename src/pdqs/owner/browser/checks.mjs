@@ -2,43 +2,27 @@
 // Each gives a sentence that says what is wrong, or nothing. `shape`, which Python's messages do by themselves, is here
 // by name too; visit.mjs makes it of all that comes in.
 
-import { closedMs, closingMs, DEAL_CHECKS, promisedQuestion, waits } from "./dealing.mjs";
+import { closedMs, closingMs, DEAL_CHECKS, waits } from "./dealing.mjs";
 import { notedMicros, seen } from "./account.mjs";
 import { LOT_CHECKS, MARGIN_MS } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
 import { money } from "./money.mjs";
 import { epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
+import { readDocument } from "./reading.mjs";
 import { isSigned, isWeak, paidBy } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 import { sha256 } from "./sha256.mjs";
 
 const FINEST = 1e-11; // the least step of a grid, as a part of its largest number: twelve digits are shown
-export const RULES = ["optimal", "robust", "lottery", "flat", "linear", "exponential", "logarithmic", "quadratic", "step", "laplace"];
 
-const BINARY = { kind: "binary", labels: [], start: 0, step: 1, size: 2 };
 const domainKey = (domain) => JSON.stringify([domain.kind, domain.labels, domain.start, domain.step, domain.size]);
 export const questionKey = (question) => JSON.stringify([question.attribute, question.text, domainKey(question.domain)]);
-
-const need = (good) => { if (!good) throw new TypeError("a field is missing"); };
 
 /** The facts of the frozen document that the owner's side relies on; one that cannot be read is refused. */
 export function promiseOf(notice) {
   try {
-    const document = JSON.parse(notice.terms);
-    const { query, question, bid_range: [low, high], epsilon_max: epsilonMax, contract, rule } = document.terms;
-    const domain = query.is === "count" ? BINARY : query.domain;
-    need([low, high, epsilonMax].every((figure) => typeof figure === "number" && Number.isFinite(figure)) && epsilonMax > 0);
-    need(Number.isSafeInteger(document.report_seconds) && document.report_seconds > 0 && document.report_seconds < 2 ** 31 && typeof document.receipt_key === "string");
-    need(typeof query.text === "string" && typeof contract === "string" && RULES.includes(rule));
-    const k = domainSize(domain);
-    need(k !== undefined);
-    const asking = promisedQuestion(question, k, domain.kind !== "categories");
-    return {
-      round: document.round, attribute: document.attribute, text: query.text, domain, k, asking, kappa: asking.codes, epsilonMax, contract,
-      bidRange: [Math.round(low * 1e6), Math.round(high * 1e6)].join(" to "),
-      closes: document.bids_close_at_ms, reportSeconds: document.report_seconds, receiptKey: document.receipt_key,
-      byLot: ["lottery", "flat"].includes(rule), seedHash: String(document.seed_hash ?? ""), nonceHash: String(document.nonce_hash ?? ""),
-    };
+    const { query: { text, domain }, asking, bidMicros, ...said } = readDocument(notice.terms);
+    return { ...said, text, domain, asking, k: domain.size, kappa: asking.codes, bidRange: bidMicros.join(" to ") };
   } catch {
     throw new Refusal("The terms cannot be read.");
   }

@@ -8,7 +8,6 @@ const STAGE_WORD = 2;
 const BUCKET_WORD = 4;
 const FOUR_STAGES = [60, 90, 150, 300]; // of 600
 const PARTS = 600;
-export const MOST_STAGES = 8;
 
 /** The part that each stage takes, of 600. */
 export function partsOf(stages) {
@@ -27,18 +26,6 @@ export function stageOf(word, stages) {
     if (word >= Math.floor((2 ** 32 * done) / PARTS)) stage += 1;
   }
   return stage;
-}
-
-/** What the terms ask of a value: {kind, codes, stages}, kappa being `codes`; throws where that is no question. */
-export function promisedQuestion(plain, k, ordered) {
-  const good = (held) => { if (!held) throw new TypeError("this is no question"); };
-  if (plain === undefined) return { kind: "value", codes: k, stages: 1 };
-  const { is: kind, codes, stages, guess, ...more } = plain;
-  good(Object.keys(more).length === 0 && ["level", "side", "bucket"].includes(kind));
-  good(Number.isInteger(codes) && Number.isInteger(stages) && stages >= 1 && codes >= 2 && codes <= k);
-  good(kind === "side" ? codes === 2 && stages <= MOST_STAGES : stages === 1 && guess === undefined);
-  good(kind === "bucket" || ordered);
-  return { kind, codes, stages };
 }
 
 /** What the device asks its owner for, and randomises: [question, how many values hers is one of]. */

@@ -4,6 +4,7 @@
 import { Refusal } from "./refusal.mjs";
 
 export const MOST_CODES = 10_000;
+const MOST_TERMS = 3 * 2 ** 18 + 2 ** 14; // a plan of 256 KiB, spelled in plain ASCII, and what the market adds to it
 
 const whole = (low, high) => (value) => Number.isSafeInteger(value) && value >= low && value <= high;
 const real = (good) => (value) => typeof value === "number" && Number.isFinite(value) && good(value);
@@ -25,6 +26,8 @@ const millis = whole(0, 1e14);
 const code = whole(0, MOST_CODES - 1);
 const count = whole(0, 1e9);
 const signature = text(/^([0-9a-f]{128})?$/);
+const label = text(PRINTED, 80);
+export const isLabel = (value) => label(value) && value !== "";
 
 /** k: how many values a report can take, counted from the answers themselves; nothing for one that contradicts itself. */
 export function domainSize({ kind, labels, start, step, size }) {
@@ -36,7 +39,7 @@ export function domainSize({ kind, labels, start, step, size }) {
 
 const domain = fields({
   kind: one("binary", "categories", "grid"),
-  labels: list(text(PRINTED, 80), MOST_CODES),
+  labels: list(isLabel, MOST_CODES),
   start: real((x) => Math.abs(x) <= 1e12),
   step: real((x) => x > 0 && x <= 1e12),
   size: whole(2, MOST_CODES),
@@ -44,7 +47,7 @@ const domain = fields({
 const question = fields({
   attribute: text(/^[a-z][a-z0-9_.-]{0,59}$/),
   text: text(PRINTED, 400),
-  domain: (value) => domain(value) && value.labels.every(Boolean) && domainSize(value) !== undefined,
+  domain: (value) => domain(value) && domainSize(value) !== undefined,
 });
 
 const root = fields({ round_id: id, terms_hash: hash, root: hash, bids: count, published_at_ms: millis, signature });
@@ -66,7 +69,7 @@ export const SHAPES = {
     epsilon_max: real((x) => x > 0 && x <= 20),
     bids_close_at_ms: millis,
     reports_close_at_ms: maybe(millis),
-    terms: text(/^\P{Cs}*$/u, 2_000_000),
+    terms: text(/^\P{Cs}*$/u, MOST_TERMS),
     terms_hash: hash,
     bids_root: maybe(root),
     stages: list(stage, 8),
@@ -93,6 +96,8 @@ export const SHAPES = {
     round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature,
   }),
   me: (value) => value !== null && typeof value === "object" && micros(value.balance_micros) && count(value.reports_made) && id(value.user?.user_id),
+  token: (value) => value !== null && typeof value === "object" && text(/^[A-Za-z0-9_-]{20,80}$/)(value.token) && id(value.user?.user_id)
+    && one("consumer", "owner", "operator")(value.user.role) && text(PRINTED, 80)(value.user.name) && value.user.name !== "",
   statement: page((item) => text(/^[a-z]+$/, 40)(item?.kind) && Number.isSafeInteger(item.amount_micros) && millis(item.at_ms)
     && text(PRINTED, 200)(item.transaction_id) && text(PRINTED, 200)(item.account) && maybe(id)(item.round_id)),
   notices: page((item) => id(item?.round_id) && state(item.state) && text(PRINTED, 400)(item.text)),
@@ -129,6 +134,13 @@ function isSpelled(token) {
   }
 }
 
+/** Whether a text comes after another by the numbers of its characters, not by the halves that some are stored in. */
+function follows(text, before) {
+  const [here, there] = [[...text], [...before]];
+  const place = here.findIndex((letter, i) => letter !== there[i]);
+  return place >= 0 && (place >= there.length || here[place].codePointAt(0) > there[place].codePointAt(0));
+}
+
 /** Whether a JSON text has no spaces outside its texts, every object's keys in strictly rising order, and each text and
  * number spelled in one way: one way to say a thing, and no key twice. */
 export function isCanonical(json) {
@@ -140,7 +152,7 @@ export function isCanonical(json) {
     else if (token === "}" || token === "]") open.pop();
     else if (tokens[place + 1] === ":" && token[0] === '"') {
       const [key, before] = [JSON.parse(token), open.at(-1)];
-      if (before !== null && !(key > before)) return false;
+      if (before !== null && !follows(key, before)) return false;
       open[open.length - 1] = key;
     }
     return true;
