@@ -287,7 +287,8 @@ def test_a_form_of_defaults_is_a_plan() -> None:
     assert form.plan is not None
     assert form.plan.budget_micros == 500_000_000
     assert (form.plan.rule, form.plan.estimator, form.plan.epsilon_max) == ("lottery", "unbiased", 2.0)
-    assert form.plan == RoundPlan(query=form.plan.query, attribute="unnamed", budget_micros=500_000_000)
+    rest = RoundPlan(query=form.plan.query, attribute="unnamed", budget_micros=500_000_000, minimum_owners=7)
+    assert form.plan == rest, "as a program's would be, but for fewest bids: as few as could give an answer"
 
 
 def test_the_other_choice_is_the_sharper_rule_and_there_are_two() -> None:
