@@ -146,4 +146,4 @@ def test_a_database_that_is_away_is_said_in_one_sentence(
         main([*words, "--database", PG])
     said = capsys.readouterr().err
     assert (ended.value.code, said.count("\n")) == (2, 1)
-    assert said.startswith("pdqs: the database cannot be reached")
+    assert said.startswith("pdqs: the database cannot be used: nothing answers at 127.0.0.1 port 1")

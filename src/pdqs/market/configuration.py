@@ -5,8 +5,8 @@ A file names settings as :class:`~pdqs.market.settings.Settings` does, one a lin
     database_url = "postgresql://market@localhost/market"
     workers = 2
 
-The environment names them in capitals after ``PDQS_`` (``PDQS_WORKERS=2``), and the file itself by ``PDQS_CONFIG``. A name
-that is none of these is refused, in the file and after ``PDQS_`` alike: a setting that was mistyped would be ignored.
+The environment names them in capitals after ``PDQS_`` (``PDQS_WORKERS=2``), and the file itself by ``PDQS_CONFIG``.
+A name that is none of these is refused, in the file and after ``PDQS_`` alike: what was mistyped would be ignored.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _from_environment(environment: Mapping[str, str]) -> Told:
 
 def _meant(said: str, names: Iterable[str]) -> str:
     """What a mistyped name was perhaps meant to be, as the end of a sentence."""
-    bare = {name.removeprefix(PREFIX).lower(): name for name in names}  # what all have in common would tell nothing apart
+    bare = {name.removeprefix(PREFIX).lower(): name for name in names}  # what all begin with tells none apart
     close = difflib.get_close_matches(said.removeprefix(PREFIX).lower(), bare, n=1)
     return f"; did you mean {bare[close[0]]!r}?" if close else ""
 

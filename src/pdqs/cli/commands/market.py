@@ -151,18 +151,20 @@ def _missing_file(settings: Settings) -> str:
 @contextmanager
 def _up_to_date(settings: Settings) -> Iterator[tuple[Store, str]]:
     """The database of the settings, migrated, and the revision it is at."""
-    from sqlalchemy.exc import OperationalError
+    from sqlalchemy.exc import DBAPIError
 
     from pdqs.market.store import migrate
+    from pdqs.market.store.away import is_away, why_away
     from pdqs.market.store.database import open_store
     from pdqs.model.errors import FileError
 
     store = open_store(settings.database_url)
     try:
         yield store, migrate.upgrade(store)
-    except OperationalError as fault:
-        said = str(fault.orig).strip().splitlines()
-        raise FileError(f"the database cannot be reached: {said[0] if said else 'no answer'}") from None
+    except DBAPIError as fault:
+        if not is_away(fault):
+            raise
+        raise FileError(f"the database cannot be used: {why_away(fault, store.engine.url)}") from None
     finally:
         store.close()
 

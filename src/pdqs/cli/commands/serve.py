@@ -87,7 +87,8 @@ def greet(app: FastAPI, address: str, link: bool | None) -> None:
     from pdqs.market.people import first_operator, first_operator_pages, is_new
 
     if not app.state.readiness.is_ready:
-        print("The database cannot be reached: requests are answered by 503 until it can be.", flush=True)
+        print(f"The database cannot be used: {app.state.readiness.why_away}.", flush=True)
+        print("Requests are answered by 503 until it can be; it is tried again every second.", flush=True)
         return
     if link is None:  # what is no terminal may be a log, which many read and nobody empties
         link = sys.stdout.isatty() or is_new(app.state.market)

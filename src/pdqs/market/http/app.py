@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from sqlalchemy import func, select
-from sqlalchemy.exc import DBAPIError, InternalError, OperationalError, TimeoutError
+from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.exceptions import HTTPException
 
 from pdqs import __version__
@@ -33,6 +33,7 @@ from pdqs.market.http.readiness import Readiness, WhenReady
 from pdqs.market.http.refusals import is_a_person, no_such_page, problem_response, unavailable
 from pdqs.market.http.together import Gathered
 from pdqs.market.settings import Settings
+from pdqs.market.store.away import is_away, why_away
 from pdqs.market.store.database import open_store, threads_for
 from pdqs.market.store.schema import rounds
 from pdqs.protocol.market_messages import Health
@@ -116,10 +117,11 @@ def _add_faults(app: FastAPI) -> None:
 
     @app.exception_handler(DBAPIError)
     async def database_fault(request: Request, fault: DBAPIError) -> Response:
-        if not isinstance(fault, OperationalError | InternalError):
+        if not is_away(fault):
             raise fault
         # The disk is full, the database is gone, or two commands wait for each other: nothing was changed.
-        log("database-failed", kind=type(fault.orig).__name__, where=where(fault))
+        reason = why_away(fault, app.state.market.store.engine.url)
+        log("database-failed", kind=type(fault.orig).__name__, where=where(fault), reason=reason)
         return unavailable(request, "the market cannot write just now, and nothing was changed: ask again in a moment")
 
     @app.exception_handler(TimeoutError)

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pdqs.market.http.observe import log, where
 from pdqs.market.http.refusals import unavailable
 from pdqs.market.store import migrate
+from pdqs.market.store.away import why_away
 from pdqs.market.store.database import Store
 from pdqs.model.errors import FileError
 
@@ -30,6 +31,8 @@ class Readiness:
         self._ready, self._tried = False, float("-inf")
         self.refusal: FileError | None = None
         """Why the database is none for this market, should that be so: it is another program's, say."""
+        self.why_away = ""
+        """Why the database could not be used when it was last tried, for whoever runs the market alone."""
 
     @property
     def is_ready(self) -> bool:
@@ -52,7 +55,8 @@ class Readiness:
         try:
             migrate.upgrade(self._store)
         except DBAPIError as fault:
-            log("database-away", kind=type(fault.orig).__name__, where=where(fault))
+            self.why_away = why_away(fault, self._store.engine.url)
+            log("database-away", kind=type(fault.orig).__name__, where=where(fault), reason=self.why_away)
             return False
         except FileError as fault:
             log("database-refused", reason=str(fault))

@@ -96,10 +96,9 @@ def open_store(url: str, *, connections: int = 36) -> Store:
     """
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        raise FileError(
-            f"database {url!r} is not a URL such as sqlite:///market.db or postgresql://host/name"
-        ) from None
+    except (ArgumentError, ValueError):  # a port that is no number is the second
+        said = "the database given" if "@" in url else f"database {url!r}"  # there may be a password in it
+        raise FileError(f"{said} is not a URL such as sqlite:///market.db or postgresql://host/name") from None
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
