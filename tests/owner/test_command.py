@@ -23,7 +23,7 @@ from pdqs.owner.ledger import Ledger
 from pdqs.protocol import transport
 from pdqs.protocol.device_messages import Bid, Offer
 from pdqs.protocol.market_messages import User
-from pdqs.protocol.problems import MarketError, ProblemType
+from pdqs.protocol.problems import MarketError, ProblemType, UnauthorizedError
 
 Run = Callable[..., str]
 
@@ -207,7 +207,43 @@ def test_who_is_stopped_while_she_sends_is_told_what_may_have_happened(
     with monkeypatch.context() as hanging:
         hanging.setattr(OwnerClient, "send_report", interrupted)
         told = run("report", round_id, "--yes", "--agree", "new fact", typed=f"{VALUE}\n", code=130)
-    assert f"The report is kept: pdqs owner report {round_id} sends the same bytes again." in told
+    assert drawn_not_sent(round_id) in told
+    assert "The market signed for your report" in run("report", round_id)
+
+
+def drawn_not_sent(round_id: str) -> str:
+    told = "Your report is drawn, what it cost is charged, and the market has not confirmed it:"
+    return f"{told} pdqs owner report {round_id} sends the same bytes again."
+
+
+def test_whose_report_is_drawn_and_not_sent_is_told_so_and_asked_nothing_more(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Out of reach, signed out or held off: in each case her privacy is spent, and the same bytes are what is left."""
+    round_id = in_a_cleared_round(site, run)
+    sent: list[bytes] = []
+
+    def failing(fault: MarketError) -> Callable[..., None]:
+        def send(_client: OwnerClient, _round_id: str, body: bytes) -> None:
+            sent.append(body)
+            raise fault
+
+        return send
+
+    faults = {
+        ProblemType.UNREACHABLE: MarketError(ProblemType.UNREACHABLE, "the market cannot be reached"),
+        ProblemType.BAD_TOKEN: UnauthorizedError(ProblemType.BAD_TOKEN, "the token is unknown or has run out"),
+        ProblemType.UNAVAILABLE: MarketError(ProblemType.UNAVAILABLE, "away"),
+    }
+    for place, fault in enumerate(faults.values()):
+        with monkeypatch.context() as line:
+            line.setattr(OwnerClient, "send_report", failing(fault))
+            told = run("report", round_id, "--yes", typed="" if place else f"y\n{VALUE}\n", code=2)
+        assert drawn_not_sent(round_id) in told
+        assert "othing was drawn" not in told
+        assert ("Your true answer" in told) == (place == 0)
+    assert len(set(sent)) == 1
+    assert "drawn, sent" in run("privacy")
     assert "The market signed for your report" in run("report", round_id)
 
 

@@ -118,15 +118,20 @@ def now_ms() -> int:
 
 
 @contextmanager
-def told_if_unsure(sentence: str) -> Iterator[None]:
-    """Where Ctrl-C comes in the middle of sending, or no answer does that says what became of it: what to know."""
+def told_if_unsure(sentence: str, *, however: bool = False) -> Iterator[None]:
+    """Where Ctrl-C comes in the middle of sending, or no answer does that says what became of it: what to know.
+
+    ``however``: also where the answer is a refusal.
+    """
+    from pdqs.model.errors import PdqsError
     from pdqs.protocol.problems import MarketError, ProblemType
 
     unsure = {ProblemType.UNREACHABLE, ProblemType.BAD_ANSWER, ProblemType.UNAVAILABLE, ProblemType.FAULT}
     try:
         yield
-    except (KeyboardInterrupt, MarketError) as fault:
-        if isinstance(fault, KeyboardInterrupt) or fault.type in unsure:
+    except (KeyboardInterrupt, PdqsError) as fault:
+        is_open = not isinstance(fault, PdqsError) or (isinstance(fault, MarketError) and fault.type in unsure)
+        if however or is_open:
             print(f"\n{sentence}", file=sys.stderr)
         raise
 

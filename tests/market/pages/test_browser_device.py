@@ -184,6 +184,7 @@ def test_a_report_lost_on_the_way_is_resent_as_the_same_bytes(site: Site, browse
     assert not has_reported(site, guest.user, guest.round_id)
     guest.visitor.context.unroute_all(behavior="ignoreErrors")
     guest.look()
+    guest.visitor.press("Send the same report again")
     guest.page.get_by_text("Your report is in").wait_for()
     first, second = guest.puts()
     assert first == second

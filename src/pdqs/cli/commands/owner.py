@@ -146,7 +146,11 @@ def report(
         else:
             print(f"This round's report was drawn before ({stored.facts}); the same bytes are sent again.")
         print(f"Leaves this device: {stored.body}")
-        with told_if_unsure(f"The report is kept: pdqs owner report {round_id} sends the same bytes again."):
+        with told_if_unsure(
+            "Your report is drawn, what it cost is charged, and the market has not confirmed it:"
+            f" pdqs owner report {round_id} sends the same bytes again.",
+            however=True,
+        ):
             sent = visit.send(stored)
     print(f"The market signed for your report; {_money(sent.payment_micros)} follows when the round is settled.")
 

@@ -27,9 +27,10 @@ export const marketNow = () => Date.now() + ahead;
 
 export const epsilonText = (nanos) => (nanos / 1e9).toFixed(4);
 
-export function trouble(fault) {
+/** Say what went wrong; `drawn`: while a report was sent that is drawn. */
+export function trouble(fault, drawn = false) {
   const box = document.getElementById("trouble");
-  box.textContent = inWords(fault);
+  box.textContent = inWords(fault, drawn);
   box.hidden = false;
   box.scrollIntoView({ block: "nearest" }); // the button that asked may be screens below; at once, as nothing here glides
 }

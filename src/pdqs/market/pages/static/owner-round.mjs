@@ -5,6 +5,7 @@ import { chanceInWords } from "../device/lots.mjs";
 import { oddsInWords } from "../device/price.mjs";
 import { arrived, calm, epsilonText, marketNow, money, number, owed, trouble, visiting } from "./market.mjs";
 import { follow } from "./events.mjs";
+import { Drawn } from "./owner-drawn.mjs";
 import { priceForm, priceGiven } from "./price-form.mjs";
 import { checkedTurn } from "./owner-stage.mjs";
 
@@ -129,12 +130,6 @@ function groupChoices() {
   });
 }
 
-async function send(visit, stored) {
-  show("wire", stored.body);
-  await visit.send(stored);
-  location.reload();
-}
-
 async function reviewed(visit) {
   try {
     await visit.device.look(await visit.notice(round));
@@ -194,6 +189,8 @@ const agreed = () => [...page.querySelectorAll("[data-agree]:checked")].map((box
 
 async function reporting(visit) {
   const form = document.getElementById("report-form");
+  const drawn = new Drawn(page, visit, show);
+  if (await drawn.stands(round)) return;
   groupChoices();
   if (!(await visit.device.bidFor(round))) {
     document.getElementById("elsewhere").hidden = false;
@@ -202,17 +199,12 @@ async function reporting(visit) {
     document.getElementById("checks").closest("section").querySelectorAll("[data-mine]").forEach((part) => { part.hidden = true; });
     return;
   }
-  const earlier = await visit.device.reportFor(round);
-  if (earlier) {
-    say("The report was drawn before and is sent again.");
-    await send(visit, earlier);
-    return;
-  }
   const review = await reviewed(visit);
   present(review);
   askFirst(review);
   if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent. Reports that others sent from this browser count too. You can raise the cap under Privacy.");
   ready(form);
+  document.addEventListener("visibilitychange", () => drawn.stands(round, { since: true }).catch(trouble)); // it may be drawn in another tab
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     calm();
@@ -220,9 +212,10 @@ async function reporting(visit) {
     fault("answer-fault", code === null ? "Choose an answer that the question allows." : "");
     if (code === null) { answerField().focus(); return; }
     await once(form, async () => {
-      const stored = await visit.draw(review, code, agreed());
+      if (await drawn.stands(round, { since: true, unused: true })) return;
+      const made = await visit.draw(review, code, agreed());
       forgetAnswer();
-      await send(visit, stored);
+      await drawn.send(made);
     });
   });
 }

@@ -6,25 +6,25 @@ const SAID = {
   "bid-stands": "You have another price in this round, perhaps from another tab or device. Reload the page to see it.",
   "bid-out-of-range": "That price is outside this round's range. Nothing was sent; give another.",
   "no-bid": "There is no price of yours in this round any more. Reload the page to see where it stands.",
-  "other-terms": "This page is older than the round's terms. Nothing was sent; reload the page.",
+  "other-terms": "This page is older than the round's terms. {unharmed}; reload the page.",
   "no-offer": "There is no offer to you in this round. Reload the page to see where it stands.",
   "reports-closed": "Reports closed before yours arrived. You are not paid for it, and it is not drawn again.",
   "report-stands": "The market has a report of yours in this round already, and it stands.",
   "no-round": "This round cannot be found. Go back to your rounds and choose it there.",
   "no-session": "You were signed out. Reload the page and sign in again; nothing is lost.",
-  "bad-csrf-token": "You signed in anew in another tab. Reload this page and try again; nothing was sent.",
+  "bad-csrf-token": "You signed in anew in another tab. {unharmed}; reload this page and try again.",
   "wrong-role": "You are signed in as someone who is not an owner. Sign in as the owner to take part.",
   "too-many-requests": "That was too often in too short a time. Wait a minute and try again; nothing is lost.",
-  "unavailable": "The market cannot take anything just now. Nothing was changed; try again in a moment.",
+  "unavailable": "The market cannot take anything just now. {unharmed}; try again in a moment.",
+  "refused": "The market did not take this. {unharmed}; reload the page and try again.",
 };
 const OFFLINE = "The market cannot be reached. Look whether you are online, then try again; what is kept here is safe.";
 
-/** A fault as a sentence that helps. */
-export function inWords(fault) {
-  if (fault.type in SAID) return SAID[fault.type];
-  if (fault.name === "MarketRefusal") {
-    return fault.status >= 500 ? SAID.unavailable : "The market did not take this, and nothing was changed. Reload the page and try again.";
-  }
+/** A fault as a sentence that helps. `drawn`: it came while a report was sent that is drawn, and its privacy spent. */
+export function inWords(fault, drawn = false) {
+  const said = (type) => SAID[type].replace("{unharmed}", drawn ? "Your report is kept as it was drawn" : "Nothing was changed");
+  if (fault.type in SAID) return said(fault.type);
+  if (fault.name === "MarketRefusal") return said(fault.status >= 500 ? "unavailable" : "refused");
   if (fault instanceof TypeError) return OFFLINE; // how fetch says that nobody answered
   return fault.message;
 }
