@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -216,6 +217,25 @@ def test_health_is_503_when_nothing_can_be_written_and_says_no_version(
         refused = client.post("/v1/deposits", json=transfer, headers=headers)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert "disk" not in refused.text
+
+
+def test_the_operators_first_page_says_what_the_health_really_is(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = create_app(town.market.settings, town.clock, ticking=False)
+    cookie = f"pdqs_session={access.start_session(town.market, town.operator).cookie}"
+    with served(app) as address, httpx.Client(base_url=address, timeout=60, headers={"cookie": cookie}) as browser:
+        well = browser.get("/operator").text
+        assert re.search(r'class="value good" data-figure="health">all is well<', well)
+        assert "cannot be used" not in well
+        town.clock.advance(10)
+
+        def full() -> NoReturn:
+            raise OperationalError("UPDATE", {}, OSError("database or disk is full"))
+
+        monkeypatch.setattr(app.state.market.store, "try_write", full)
+        ill = browser.get("/operator")
+    assert ill.status_code == 200
+    assert re.search(r'class="value bad" data-figure="health">cannot write<', ill.text)
+    assert "The database cannot be used: its disk is full or has a fault." in ill.text
 
 
 def test_nothing_private_or_secret_may_be_kept_on_the_way(town: Town) -> None:

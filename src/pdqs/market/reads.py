@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from sqlalchemy import and_, or_, select
+from sqlalchemy.exc import DBAPIError
 
 from pdqs import __version__
 from pdqs.market import access, ledger
@@ -14,6 +15,7 @@ from pdqs.market.groups import is_for
 from pdqs.market.paging import LIMIT, newest_first
 from pdqs.market.people import member_from
 from pdqs.market.store import migrate
+from pdqs.market.store.away import is_away, why_away
 from pdqs.market.store.schema import (
     access_events,
     accounts,
@@ -216,6 +218,18 @@ def health(market: Market) -> Health:
                 put(writing, server_keys, {"purpose": "health", "key": str(now)}, key="purpose")
         market.written_at["health"] = now
     return Health(status="ok")
+
+
+def why_ill(market: Market, actor: User) -> str:
+    """Why nothing can be written just now, for operators; nothing when all is well."""
+    access.require(actor, "operator")
+    try:
+        health(market)
+    except DBAPIError as fault:
+        if not is_away(fault):
+            raise
+        return why_away(fault, market.store.engine.url)
+    return ""
 
 
 def about(market: Market) -> About:

@@ -43,7 +43,8 @@ def home(request: Request, session: OperatorSession, after: After = None) -> Res
     stuck = sorted(tick.stuck, key=lambda one: one.since_ms)
     texts = looking_up.words_of(market, [one.round_id for one in stuck])
     values: Filled = {"books": books, "rounds": listed, "stuck": stuck, "texts": texts, "tick": tick}
-    return page(request, "operator/home.html", about=reads.about(market), **values)
+    ill = reads.why_ill(market, session.user)
+    return page(request, "operator/home.html", about=reads.about(market), ill=ill, **values)
 
 
 @router.get("/rounds/{round_id}")
