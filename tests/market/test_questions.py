@@ -11,10 +11,11 @@ import pdqs
 from market.question_rounds import start
 from market.town import Town, plan
 from pdqs.market import reads, records, round_steps
-from pdqs.market.round_terms import terms_of
+from pdqs.market.round_terms import frozen, terms_of
+from pdqs.market.settings import Settings
 from pdqs.model.errors import PdqsError
 from pdqs.owner.price import epsilon_of
-from pdqs.protocol.device_messages import DomainMessage
+from pdqs.protocol.device_messages import MOST_TERMS, DomainMessage
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan
 from pdqs.protocol.problems import UnprocessableError
 from pdqs.verifying import verify
@@ -91,3 +92,22 @@ def test_a_plan_with_a_question_that_is_none_is_no_plan(question: str) -> None:
     RoundPlan.model_validate(given)
     with pytest.raises(ValueError, match="question"):
         RoundPlan.model_validate({**given, "question": question})
+
+
+def long_plan(answers: int, letter: str) -> RoundPlan:
+    labels = [f"{place:04d}{letter * 76}" for place in range(answers)]
+    domain = DomainMessage(kind="categories", labels=labels, size=answers)
+    return plan(query=QueryMessage(kind="histogram", text="Which?", domain=domain), question="value")
+
+
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\u4e00", "\U0001f37a"])
+def test_devices_read_the_terms_of_whatever_plan_a_market_takes(letter: str) -> None:
+    answers = 2
+    while len(long_plan(answers + 50, letter).model_dump_json().encode()) <= Settings().most_body_bytes:
+        answers += 50
+    assert len(frozen("r_1", long_plan(answers, letter), 1, "", {}).document) < MOST_TERMS
+
+
+def test_terms_that_no_device_would_read_are_not_opened() -> None:
+    with pytest.raises(PdqsError, match="too many or too long"):
+        frozen("r_1", long_plan(2000, "\u00e9"), 1, "", {})

@@ -18,7 +18,7 @@ from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKin
 from pdqs.model.query import Query
 from pdqs.present.frames import plain
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
-from pdqs.protocol.device_messages import DomainMessage, Question
+from pdqs.protocol.device_messages import MOST_TERMS, DomainMessage, Question
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, RoundPlan
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.settlement import settle
@@ -102,6 +102,8 @@ def frozen(
     if plan.groups:
         promise["groups"] = sorted(set(plan.groups))
     document = json.dumps(promise, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    if len(document) > MOST_TERMS:
+        raise TermsError("the answers are too many or too long: no owner's device would read the terms")
     return Frozen(document, hashlib.sha256(document.encode()).hexdigest())
 
 

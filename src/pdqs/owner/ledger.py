@@ -8,7 +8,6 @@ is not here: the file holds what left the device and nothing else.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sqlite3
@@ -31,6 +30,7 @@ from pdqs.owner.account import (
     entry_text,
 )
 from pdqs.owner.addresses import one_address
+from pdqs.owner.chain import Chain
 from pdqs.owner.errors import CapReached, LedgerError
 from pdqs.owner.lifetime_cap import OVERALL, beyond
 from pdqs.present.text import printable
@@ -67,7 +67,7 @@ class Ledger:
     """The file behind a device. Every method is one transaction; two processes may hold the same file."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self._chain = path, Chain()
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             is_new = _make_if_new(path)
@@ -165,10 +165,11 @@ class Ledger:
             raise self._broken(printable(str(fault))) from None
         before, entries = FIRST_HASH, []
         for place, (number, text, found) in enumerate(rows, start=1):
-            before = chained(before, text)
-            if number != place or found != before:
+            fields = self._chain.entry(before, text, found)
+            if number != place or fields is None:
                 raise self._broken(f"entry {place} is not the one that was made")
-            entries.append(_read(text))
+            before = found
+            entries.append(fields)
         if counted != len(rows):
             raise self._broken(f"it counted {counted} entries and holds {len(rows)}")
         return Account(tuple(entries))
@@ -303,18 +304,6 @@ def _make_private(path: Path) -> None:
         path.chmod(0o600)
     if path.stat().st_mode & _OTHERS:
         raise OSError("others may read it, and that cannot be changed")
-
-
-def _read(text: str) -> Fields:
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict) or "kind" not in fields:
-        raise LedgerError("the device's ledger holds an entry that is none")
-    if isinstance(fields.get("market"), str):
-        fields["market"] = one_address(fields["market"])  # which is as it was written in what is stored and hashed
-    return fields
 
 
 def _there(kept: Kept | None) -> Kept:

@@ -21,6 +21,9 @@ MOST_MICROS = 10**15
 MOST_BID_MICROS = 10**9
 MOST_MILLIS = 10**14
 MOST_CODES = 10_000
+MOST_TERMS = 3 * 2**18 + 2**14
+"""Letters of a frozen document: a plan of 256 KiB, each byte of which comes to three letters at most in plain ASCII, and
+what the market adds to it. A device keeps the document with each bid."""
 
 # No control characters, and none that turn the direction of writing: what is shown is what was said.
 _PRINTED = r"^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$"
@@ -151,7 +154,7 @@ class RoundNotice(Message):
     epsilon_max: Annotated[float, Field(gt=0, le=20)]
     bids_close_at_ms: Millis
     reports_close_at_ms: Millis | None
-    terms: Annotated[str, StringConstraints(max_length=2_000_000)]
+    terms: Annotated[str, StringConstraints(max_length=MOST_TERMS)]
     terms_hash: Hash
     bids_root: BidsRoot | None = None
     stages: Annotated[list[StageNotice], Field(max_length=MOST_STAGES)] = []

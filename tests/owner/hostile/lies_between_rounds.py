@@ -86,6 +86,11 @@ def answers(script: Script, **domain: Any) -> None:
         place.update(domain)
 
 
+def endless(script: Script) -> None:
+    """So many long answers that every bid would fill her account up."""
+    answers(script, labels=[f"{place:05d}" + "\u00e9" * 75 for place in range(2000)], size=2000)
+
+
 def too_fine(script: Script) -> None:
     asking("value")(script)
     answers(script, start=1e12, step=1e-9)
@@ -157,6 +162,7 @@ BETWEEN = {
     "answers in two forms of one letter": written(
         "answers apart", lambda s: answers(s, labels=["th\u00e9", "the\u0301", "none"])
     ),
+    "terms longer than a market's can be": written("shape", endless),
     "a grid too fine to be read": written("answers apart", too_fine),
     "terms that are committed to nothing": written("committed", uncommitted),
     "the seed of another round": between("fresh secrets", seed=(earlier_bid(seed_hash=commitment_to("seed", SEED)),)),

@@ -53,18 +53,42 @@ export function oneAddress(market) {
   return `${scheme.toLowerCase()}://${host.toLowerCase().replace(usual, "")}${rest}`.replace(/\/+$/, "");
 }
 
+// The links that were checked since the page was loaded, by their hash: an entry is hashed and read once, however often it is
+// met. Nothing is taken on trust for that: every row is compared with the one that was hashed, letter by letter.
+const checked = new Map();
+
+/** What an entry says, if `hash` is that of it and of all before it; null where it is not. */
+function linked(before, entry, hash) {
+  const known = checked.get(hash);
+  if (known?.before === before && known.entry === entry) return known.fields;
+  if (chained(before, entry) !== hash) return null;
+  const fields = JSON.parse(entry);
+  if (typeof fields.market === "string") fields.market = oneAddress(fields.market); // stored as it was written
+  checked.set(hash, { before, entry, fields: Object.freeze(fields) });
+  return fields;
+}
+
 /** Rows as the store gave them, every link checked; anything else is refused. */
 export function accountOf(rows) {
   let before = FIRST_HASH;
   const entries = rows.map(({ entry, hash }, place) => {
-    before = chained(before, entry);
-    if (hash !== before) {
-      throw new Refusal(`The account in this browser is damaged or was tampered with (entry ${place + 1}), so nothing is drawn.`);
-    }
-    const fields = JSON.parse(entry);
-    return typeof fields.market === "string" ? { ...fields, market: oneAddress(fields.market) } : fields; // stored as it was written
+    const fields = linked(before, entry, hash);
+    if (!fields) throw new Refusal(`The account in this browser is damaged or was tampered with (entry ${place + 1}), so nothing is drawn.`);
+    before = hash;
+    return fields;
   });
   return new Account(entries);
+}
+
+const said = new WeakMap();
+
+/** What the terms of a bid say of keys and secrets, read once. */
+function termsOf(bid) {
+  if (!said.has(bid)) {
+    const { seed_hash: seed, nonce_hash: nonce, receipt_key: key } = JSON.parse(bid.terms);
+    said.set(bid, { key, secrets: JSON.stringify([seed, nonce]).match(/[0-9a-f]{64}/g) ?? [] }); // in a list, too
+  }
+  return said.get(bid);
 }
 
 const LATER = { "sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros", "taken-back": "taken_back_micros" };
@@ -172,15 +196,14 @@ export class Account {
   /** What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to. */
   secretsBefore(termsHash) {
     const others = this.all("bid").filter((entry) => entry.terms_hash !== termsHash); // a round of the same name with other terms is another
-    const held = others.map((entry) => JSON.parse(entry.terms)).map(({ seed_hash: seed, nonce_hash: nonce }) => JSON.stringify([seed, nonce]));
-    return held.flatMap((text) => text.match(/[0-9a-f]{64}/g) ?? []); // in a list, too
+    return others.flatMap((entry) => termsOf(entry).secrets);
   }
 
   /** The keys of a market's receipts in the rounds that she reported in. */
   keys(market) {
     const reported = this.all("drawn").filter((entry) => entry.market === market).map((entry) => entry.round_id);
     const bids = this.all("bid").filter((entry) => entry.market === market && reported.includes(entry.round_id));
-    return bids.map((entry) => JSON.parse(entry.terms).receipt_key);
+    return bids.map((entry) => termsOf(entry).key);
   }
 
   /** What the lot decided in a round, as it was first told. */
