@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -172,24 +172,52 @@ def test_who_is_calling_is_what_the_connection_says_unless_a_trusted_proxy_says_
 REQUEST = ForecastRequest(plan=plan(), owners=100)
 
 
+def _caller(number: int) -> User:
+    return User(user_id=f"u_{number:024x}", role="consumer", name="x", created_at_ms=0)
+
+
+def _until(there_are: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if there_are():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it did not come to that")
+
+
 def test_forecasts_beyond_a_few_are_refused_at_once_and_one_caller_cannot_have_them_all(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(forecasting, "plan", lambda *_, **__: _fail_after(go))
-    callers = [User(user_id=f"u_{n:024x}", role="consumer", name="x", created_at_ms=0) for n in (1, 1, 2, 2)]
-    busy = [threading.Thread(target=_ask, args=(town, caller)) for caller in callers]
-    for place, thread in enumerate(busy):
-        thread.start()
-        time.sleep(0.1)
-        if place == 1:
-            with pytest.raises(TooManyRequestsError):
-                forecasting.forecast(town.market, callers[0], REQUEST)
-    with pytest.raises(TooManyRequestsError):
+    begun: list[str] = []
+    ended: list[str] = []
+    busy: list[threading.Thread] = []
+
+    def slow(*_: object, **__: object) -> None:
+        begun.append(threading.current_thread().name)
+        _fail_after(go)
+
+    def ask(caller: int, name: str) -> None:
+        busy.append(threading.Thread(target=_ask, args=(town, _caller(caller), ended), name=name))
+        busy[-1].start()
+
+    monkeypatch.setattr(forecasting, "plan", slow)
+    ask(1, "hers, being made")
+    _until(lambda: len(begun) == 1)
+    ask(1, "hers, waiting")
+    time.sleep(0.3)
+    ask(1, "hers, newer")
+    _until(lambda: ended == ["hers, waiting: too-many-requests"])  # at once, and not what is being made
+    for place in range(2):
+        ask(2, f"another's {place}")
+        time.sleep(0.3)
+    with pytest.raises(TooManyRequestsError):  # all places are taken
         forecasting.forecast(town.market, town.consumer, REQUEST)
+    ask(1, "hers, newest")  # who waits already may have that place for something else
+    _until(lambda: ended[1:] == ["hers, newer: too-many-requests"])
     go.set()
     for thread in busy:
         thread.join()
+    assert begun == ["hers, being made", "hers, newest", "another's 0", "another's 1"], "her place in the line is kept"
     with pytest.raises(UnprocessableError, match="made to fail"):
         forecasting.forecast(town.market, town.consumer, REQUEST)
 
@@ -199,9 +227,10 @@ def _fail_after(go: threading.Event) -> None:
     raise UnprocessableError(ProblemType.BAD_TERMS, "made to fail")
 
 
-def _ask(town: Town, caller: User) -> None:
-    with pytest.raises(MarketError):
+def _ask(town: Town, caller: User, ended: list[str]) -> None:
+    with pytest.raises(MarketError) as refused:
         forecasting.forecast(town.market, caller, REQUEST)
+    ended.append(f"{threading.current_thread().name}: {refused.value.type}")
 
 
 def test_a_forecast_that_takes_long_stops_at_the_points_it_has(town: Town) -> None:

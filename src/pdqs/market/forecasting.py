@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
@@ -29,30 +30,63 @@ _FACTORS = tuple(float(np.geomspace(0.1, 10.0, 9)[place]) for place in (4, 0, 8,
 """Budgets of the curve, as parts of the plan's own: what tells most comes first, for there may not be time for all."""
 
 
+@final
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A place in the line, until it is called or a newer request of the same caller has it."""
+
+    user_id: str
+    given_up: bool = False
+
+
 class Desk:
-    """Where forecasts queue: one is made and three wait, two at most for one caller. The others come back later."""
+    """Where forecasts queue: one is made and three wait, two at most for one caller. The others come back later.
+
+    Who changes a form asks again and again, and leaves what she asked for before: a newer request takes the place of
+    hers that has waited longest, which is told to come back, so that no one stands in her own way.
+    """
 
     def __init__(self) -> None:
-        self._lock, self._making = threading.Lock(), threading.Semaphore(_AT_ONCE)
-        self._inside: Counter[str] = Counter()
+        self._changed = threading.Condition()
+        self._made_for: str | None = None
+        self._line: list[_Waiting] = []
 
     @contextmanager
     def place(self, user_id: str) -> Iterator[None]:
         """A place at the desk, or the answer that there is none."""
-        with self._lock:
-            full = self._inside.total() >= _AT_ONCE + _WAITING or self._inside[user_id] >= _ONE_CALLERS
-            if full:
-                raise TooManyRequestsError(
-                    ProblemType.TOO_MANY_REQUESTS, "too many forecasts are asked for: ask again in a moment"
-                )
-            self._inside[user_id] += 1
+        with self._changed:
+            mine = self._queue(user_id)
+            self._changed.wait_for(lambda: mine.given_up or (self._made_for is None and self._line[0] is mine))
+            if mine.given_up:
+                raise _come_back()
+            self._line.remove(mine)
+            self._made_for = user_id
         try:
-            with self._making:
-                yield
+            yield
         finally:
-            with self._lock:
-                self._inside[user_id] -= 1
-                self._inside += Counter()  # forget who has left
+            with self._changed:
+                self._made_for = None
+                self._changed.notify_all()
+
+    def _queue(self, user_id: str) -> _Waiting:
+        """Stand in line: where her own oldest stood if she may have no more of them, else at the end."""
+        mine, older = _Waiting(user_id), next((one for one in self._line if one.user_id == user_id), None)
+        hers = sum(one.user_id == user_id for one in self._line) + (self._made_for == user_id)
+        if hers < _ONE_CALLERS and len(self._line) + (self._made_for is not None) < _AT_ONCE + _WAITING:
+            self._line.append(mine)
+        elif older is not None:
+            self._line[self._line.index(older)] = mine
+            older.given_up = True
+            self._changed.notify_all()
+        else:
+            raise _come_back()
+        return mine
+
+
+def _come_back() -> TooManyRequestsError:
+    return TooManyRequestsError(
+        ProblemType.TOO_MANY_REQUESTS, "too many forecasts are asked for: ask again in a moment"
+    )
 
 
 _DESK = Desk()

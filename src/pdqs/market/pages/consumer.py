@@ -29,7 +29,14 @@ from pdqs.model.names import QueryKind
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
 from pdqs.protocol.market_messages import AnswerMessage, Round, RoundPlan, User
-from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
+from pdqs.protocol.problems import (
+    ConflictError,
+    MarketError,
+    NotFoundError,
+    ProblemType,
+    TooManyRequestsError,
+    UnprocessableError,
+)
 from pdqs.tables.spreadsheet import harmless
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute, include_in_schema=False)
@@ -199,7 +206,7 @@ def _plan_page(
 
 
 def _forecast(market: Market, user: User, form: PlanForm) -> Filled:
-    """What the plan buys; a plan that cannot be priced says why instead."""
+    """What the plan buys; a plan that cannot be priced says why instead, and one that must wait that it does."""
     if form.plan is None:
         return {"forecast": None, "why": "Fill in the marked fields to see what the budget buys."}
     try:
@@ -209,6 +216,8 @@ def _forecast(market: Market, user: User, form: PlanForm) -> Filled:
         plain = form.plan.model_copy(update=words)
         request = ForecastRequest(plan=plain, owners=form.owners)
         return {"forecast": _known_forecast(market, user, request.model_dump_json()), "why": ""}
+    except TooManyRequestsError:
+        return {"forecast": None, "why": ""}
     except MarketError as fault:
         return {"forecast": None, "why": str(fault)}
 

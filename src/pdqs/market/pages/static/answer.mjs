@@ -1,5 +1,7 @@
 // The answer's page: the picture as a PNG file, and what a draft would buy, asked for when the page is there.
 
+import { showForecast } from "./forecast.mjs";
+
 const SCALE = 3;
 const PAINT = ["fill", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight"];
 
@@ -54,8 +56,7 @@ async function preview() {
   const place = document.querySelector("[data-preview]");
   if (!place) return;
   try {
-    const answer = await fetch(place.dataset.preview, { redirect: "error" });
-    if (answer.ok) place.innerHTML = await answer.text();
+    await showForecast(place, place.dataset.preview);
   } catch {
     // Out of reach: the link to the plan stays.
   }

@@ -1,5 +1,7 @@
 // The live picture: as the plan is filled in, ask the market what it would buy and show its drawing.
 
+import { isToCome, showForecast } from "./forecast.mjs";
+
 const form = document.getElementById("plan");
 const preview = document.getElementById("preview");
 const WAIT_MS = 250;
@@ -20,8 +22,7 @@ async function refresh() {
   const fields = new URLSearchParams(new FormData(form));
   for (const secret of ["csrf_token", "key", "text", "attribute", "purpose", "use"]) fields.delete(secret);
   try {
-    const answer = await fetch(new URL(`../consumer/plan/preview?${fields}`, import.meta.url), { signal: asking.signal, redirect: "error" });
-    if (answer.ok) preview.innerHTML = await answer.text();
+    await showForecast(preview, new URL(`../consumer/plan/preview?${fields}`, import.meta.url), asking.signal);
   } catch (fault) {
     if (fault.name === "AbortError") return;
   }
@@ -37,3 +38,4 @@ form.addEventListener("input", (event) => {
 for (const button of form.querySelectorAll("[data-without-script]")) button.hidden = true;
 document.getElementById("faults")?.focus();
 fitFields();
+if (isToCome(preview)) refresh();
