@@ -45,6 +45,28 @@ def test_the_page_is_served_with_a_strict_policy_and_only_under_its_own_name(dev
             assert client.get(path).status_code == 404
 
 
+def test_the_page_says_its_policy_itself_for_hosts_that_say_none(device_page: PageServer) -> None:
+    sent = httpx.get(device_page.address).headers["content-security-policy"]
+    (said,) = re.findall(
+        r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', device_files()["index.html"].decode()
+    )
+    assert f"{said}; frame-ancestors 'none'" == sent  # which a page cannot say of itself
+
+
+@pytest.mark.parametrize("example", ["device-nginx.conf", "device-Caddyfile"])
+def test_the_examples_for_hosts_send_what_the_pages_own_server_sends(device_page: PageServer, example: str) -> None:
+    text = (Path(__file__).parents[2] / "deploy" / example).read_text(encoding="utf-8")
+    own = httpx.get(device_page.address).headers
+    for name in (
+        "Content-Security-Policy",
+        "X-Content-Type-Options",
+        "Referrer-Policy",
+        "Cross-Origin-Opener-Policy",
+        "Cache-Control",
+    ):
+        assert f'{name} "{own[name]}"' in text
+
+
 def test_another_name_of_this_machine_leads_to_the_one_that_has_the_account(device_page: PageServer) -> None:
     """A browser keeps an account for each name: under a second one her caps would begin anew."""
     port = device_page.server_address[1]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
-from urllib.parse import urlsplit, urlunsplit
 
+import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from pdqs.model.money import parse_money
 from pdqs.model.spelling import plain_decimal
+from pdqs.owner.addresses import one_address
 from pdqs.owner.errors import DeviceError
 from pdqs.privacy.loss import NANOS_PER_EPSILON
 from pdqs.protocol.device_messages import Attribute
@@ -23,15 +25,25 @@ def address_of(text: str) -> str:
     >>> address_of("HTTPS://Market.Example:443/prefix/")
     'https://market.example/prefix'
     """
-    try:
-        parts = urlsplit(text.strip())
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
+    found = _bare_address(text.strip())
+    if found is None:
         raise DeviceError(f"{text!r} is not a market's address: write it like http://127.0.0.1:8000")
-    host = parts.netloc.lower().removesuffix({"http": ":80", "https": ":443"}[parts.scheme])
-    return urlunsplit(parts._replace(netloc=host)).rstrip("/")
+    return one_address(found)
+
+
+_ADDRESS = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?(/[A-Za-z0-9._~%-]+)*/*")
+
+
+def _bare_address(text: str) -> str | None:
+    """Scheme, host, port and path, and nothing else; the twin is ``addressOf`` in ``owner/browser/enrolling.mjs``."""
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        return None
+    host, path = url.netloc.decode().lower(), url.raw_path.decode()
+    bare = not (url.userinfo or url.query or url.fragment) and (url.port is None or 0 < url.port < 2**16)
+    found = f"{url.scheme}://{host}{path}" if url.host else ""
+    return found if bare and _ADDRESS.fullmatch(found) else None
 
 
 def invitation_of(address: str, code: str) -> tuple[str, str]:

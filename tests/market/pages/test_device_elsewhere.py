@@ -24,7 +24,7 @@ def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer,
         context = browser.new_context()
         page = context.new_page()
         page.goto(device_page.address)
-        page.get_by_text(manifest_hash()).wait_for()
+        page.locator("#manifest", has_text=manifest_hash()).wait_for(state="attached")  # under details
         page.get_by_label("Address of the market").fill(site.address)
         page.get_by_label("One-time code").fill(code)
         page.get_by_role("button", name="Enrol").click()
@@ -64,7 +64,7 @@ def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer,
 def test_another_name_of_her_machine_is_no_second_account(browser: Browser, device_page: PageServer) -> None:
     page = browser.new_page()
     page.goto(device_page.address.replace("127.0.0.1", "localhost"))
-    page.get_by_text(manifest_hash()).wait_for()
+    page.locator("#manifest", has_text=manifest_hash()).wait_for(state="attached")  # under details
     assert page.evaluate("location.origin") == device_page.address
     page.close()
 

@@ -139,6 +139,6 @@ def test_a_device_from_her_own_machine_says_so_too_where_its_script_is_lost(
     page.locator("#late").get_by_text("nothing is lost").wait_for()
     page.unroute("**/account.mjs*")
     page.get_by_role("link", name="Load it again").click()
-    page.get_by_text(manifest_hash()).wait_for()
+    page.locator("#manifest", has_text=manifest_hash()).wait_for(state="attached")  # under details
     assert page.locator("#late").count() == 0
     page.close()

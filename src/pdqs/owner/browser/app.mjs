@@ -1,212 +1,124 @@
 // The device as a page of its own, from her own machine or a place she trusts: the same modules that a market serves, with
 // the market reached by token alone.
 
-import { facts, OVERALL } from "./account.mjs";
+import "./alone.mjs";
+import { OVERALL } from "./account.mjs";
 import { Device } from "./device.mjs";
+import { invitationOf, keepMarket, marketsKept, redeemed, refuseAnother } from "./enrolling.mjs";
 import { saveData, savePage } from "./export.mjs";
-import { lotInWords } from "./lots.mjs";
-import { amount, money } from "./money.mjs";
-import { oddsInWords } from "./price.mjs";
+import { Refusal } from "./refusal.mjs";
+import { openRound, STATES } from "./rounds.mjs";
+import { afterEach, asking, at, doing, onSubmit, paragraph, pressed, table, turns } from "./screen.mjs";
+import { plainDecimal } from "./spelling.mjs";
 import { openStore } from "./store.mjs";
-import { asker, Visit } from "./visit.mjs";
+import { Visit } from "./visit.mjs";
 
-const at = (id) => document.getElementById(id);
 const epsilonText = (nanos) => (nanos / 1e9).toFixed(4);
-const store = await openStore();
+const turn = turns();
 
-function element(tag, fields = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), fields);
-  made.append(...children);
-  return made;
-}
-
-const table = (pairs) => element("dl", {}, ...pairs.flatMap(([name, value]) => [element("dt", { textContent: name }), element("dd", { textContent: value })]));
-
-/** Run what a person started; what goes wrong is said on the page. */
-async function doing(action) {
-  at("trouble").hidden = true;
+async function opened() {
   try {
-    await action();
+    keepMarket();
+    return await openStore();
   } catch (fault) {
-    at("trouble").textContent = fault.message;
-    at("trouble").hidden = false;
+    at("late").textContent = "This browser keeps nothing for this page: leave the private window, or let the page keep data, then load it again. Your device counts what you spend, so without that it does nothing.";
+    at("late").className = "bad now";
+    throw fault;
   }
-  await presentPrivacy().catch((fault) => { at("privacy").textContent = fault.message; });
 }
 
-const onSubmit = (form, action) => form.addEventListener("submit", (event) => { event.preventDefault(); doing(action); });
+const store = await opened();
+const account = () => new Device(store, "").account();
 
 // Markets: an address, and a token that only this page's origin can read.
 
-const known = () => JSON.parse(localStorage.getItem("pdqs-markets") ?? "{}");
+/** Ask before a code is used up where somebody is enrolled: a second person's would put her in the place of the first. */
+function askedAgain(address, { name }) {
+  const whom = name || "the same person";
+  const said = `This device is enrolled at ${address}${name ? ` as ${name}` : ""} already`;
+  if (at("same").checked && at("again").dataset.address === address) return;
+  at("again").dataset.address = address;
+  at("same-words").textContent = `The code is for ${whom}.`;
+  at("again").hidden = false;
+  throw new Refusal(`${said}, so the code was not used. If it is for ${whom}, say so below and press Enrol again. A second person needs a browser profile or a device of her own.`);
+}
 
 async function enrol() {
-  const address = new URL(at("address").value).origin;
-  const ask = asker(address, { Authorization: "" });
-  const body = JSON.stringify({ code: at("code").value.trim() });
-  const { token, user } = await ask("/tokens", { method: "POST", body });
-  if (user?.role !== "owner") throw new Error("This code is not for an owner.");
-  localStorage.setItem("pdqs-markets", JSON.stringify({ ...known(), [address]: { token, user: user.user_id } }));
+  const { address, code } = invitationOf(at("address").value, at("code").value);
+  const before = marketsKept()[address];
+  if (before) askedAgain(address, before);
+  const told = await account(); // an account that cannot be read uses up no code
+  keepMarket();
+  const { token, user } = await redeemed(address, asking(address), code);
+  refuseAnother(told, address, user);
+  keepMarket({ [address]: { token, user: user.user_id, name: user.name } });
   at("enrol").reset();
+  at("again").hidden = true;
   presentMarkets();
   await presentRounds(address);
 }
 
 function visiting(address) {
-  const { token, user } = known()[address];
-  return new Visit(new Device(store, `${address} ${user}`), asker(address, { Authorization: `Bearer ${token}` }));
+  const { token, user } = marketsKept()[address] ?? {};
+  if (!token) throw new Refusal(`What this browser kept of ${address} is gone: enrol there again with a fresh code.`);
+  return new Visit(new Device(store, `${address} ${user}`), asking(address, token));
 }
 
 function presentMarkets() {
-  at("markets").replaceChildren(...Object.keys(known()).map((address) =>
-    element("button", { type: "button", textContent: address, onclick: () => doing(() => presentRounds(address)) })));
+  at("markets").replaceChildren(...Object.keys(marketsKept()).map((address) => pressed(address, () => presentRounds(address))));
 }
 
 async function presentRounds(address) {
-  const visit = visiting(address);
-  at("faults").hidden = true;
-  const notices = await visit.notices();
-  const listed = notices.map((notice) => element("button", {
-    type: "button",
-    textContent: `${notice.text || "(no words)"} (${notice.state})`,
-    onclick: () => doing(() => presentRound(visit, notice.round_id)),
-  }));
-  at("rounds").replaceChildren(...(listed.length ? listed : [element("p", { textContent: "No rounds are open." })]));
-  await presentFaults(visit, notices);
-}
-
-/** What the market did not keep to, in rounds that were reported in from here. */
-async function presentFaults(visit, notices) {
+  const [visit, isLast] = [visiting(address), turn()];
+  for (const id of ["faults", "round"]) at(id).hidden = true;
+  at("rounds").replaceChildren(paragraph(`Asking ${address} …`));
+  const notices = await visit.notices().catch((fault) => {
+    if (isLast()) at("rounds").replaceChildren(paragraph("Choose a market."));
+    throw fault;
+  });
+  if (!isLast()) return;
+  const listed = notices.map(({ round_id: round, text, state }) => pressed(`${text || "(no words)"} (${STATES[state]})`, () => openRound(visit, round), { className: "round" }));
+  at("rounds").replaceChildren(paragraph(`At ${address}:`), ...(listed.length ? listed : [paragraph("No rounds are open.")]));
   const found = await visit.lookOver(notices);
-  at("faults").replaceChildren(...found.map(({ text, wrong }) => element("p", { textContent: text ? `“${text}”: ${wrong}` : wrong })));
+  if (!isLast()) return;
+  at("faults").replaceChildren(...found.map(({ text, wrong }) => paragraph(text ? `“${text}”: ${wrong}` : wrong)));
   at("faults").hidden = !found.length;
 }
 
-// One round: bid, or look at the offer and report, or what became of it.
-
-async function presentRound(visit, round) {
-  const notice = await visit.notice(round);
-  await visit.device.look(notice);
-  at("round").hidden = false;
-  at("round-title").textContent = notice.question.text || "(no words)";
-  at("round-body").replaceChildren();
-  const [bid, made] = [await visit.device.bidFor(round), await visit.device.reportFor(round)];
-  if (made) return presentMade(visit, round, made);
-  if (notice.state === "open") return presentBidding(visit, notice, bid?.accepted ? bid : null);
-  if (notice.state === "reporting") return presentOffer(visit, round);
-  at("round-body").append(bid ? `Your bid of ${money(bid.bid_micros)} stands. The round is ${notice.state}.` : `The round is ${notice.state}.`);
-}
-
-/** Words from outside as one line: nothing that turns the direction or starts a line, and not too long. */
-const printable = (words) => [...String(words)].slice(0, 400).join("").replace(/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu, "?");
-
-function presentBidding(visit, notice, standing) {
-  const price = element("input", { inputMode: "decimal", required: true });
-  const said = JSON.parse(notice.terms);
-  const why = [["Who asks", said.asked_by], ["Why", said.purpose], ["What for", said.use], ["For groups", [said.groups ?? []].flat().join(", ")]].filter(([, words]) => words).map(([name, words]) => [name, printable(words)]);
-  const form = element("form", { autocomplete: "off" },
-    element("label", {}, `Your price per unit of epsilon (${money(notice.bid_low_micros)} to ${money(notice.bid_high_micros)}) `, price),
-    element("button", { textContent: standing ? "Change it" : "Bid" }));
-  onSubmit(form, async () => {
-    const { micros, fault } = amount(price.value);
-    if (fault) throw new Error(`Your price: ${fault}.`);
-    await visit.namePrice(notice.round_id, micros, notice.terms_hash);
-    at("said").textContent = "Your bid stands.";
-    await presentRound(visit, notice.round_id);
-  });
-  const most = `someone who guessed 50:50 before could be at most ${oddsInWords(notice.epsilon_max)} sure after (epsilon ${notice.epsilon_max})`;
-  at("round-body").append(table([...why, ["About", notice.question.attribute], ["Most that can be learned", most], ["Terms", notice.terms_hash]]));
-  if (standing) at("round-body").append(`Your bid of ${money(standing.bid_micros)} stands. You can change or withdraw it until bids close.`);
-  at("round-body").append(form);
-  if (standing) at("round-body").append(withdrawing(visit, notice.round_id));
-}
-
-function withdrawing(visit, round) {
-  const button = element("button", { type: "button", textContent: "Withdraw it" });
-  button.addEventListener("click", () => doing(async () => {
-    await visit.withdrawBid(round);
-    at("said").textContent = "You have no bid in this round.";
-    await presentRound(visit, round);
-  }));
-  return button;
-}
-
-function answers({ kind, labels, start, step, size }) {
-  if (kind === "grid") return Array.from({ length: size }, (_, code) => String(start + step * code));
-  return kind === "binary" ? ["No", "Yes"] : labels;
-}
-
-async function presentOffer(visit, round) {
-  const review = await visit.review(round);
-  const { offer, spending, overall } = review;
-  at("round-body").append(table([
-    ["Payment", `${money(offer.payment_micros)} (your price comes to ${money(review.leastPaymentMicros)}: checked)`],
-    ["Privacy", `epsilon ${review.epsilon.toFixed(4)}: someone who guessed 50:50 before could be at most ${oddsInWords(review.epsilon)} sure after`],
-    ...(offer.lots ? [["The lot", `${lotInWords(offer)} (draw and bid checked)`]] : []),
-    [offer.question.attribute, `${epsilonText(spending.spentNanos)} spent of ${epsilonText(spending.capNanos)}`],
-    ["Everything together", `${epsilonText(overall.spentNanos)} spent of ${epsilonText(overall.capNanos)}`],
-    ["Terms", `${offer.terms_hash} (hash checked)`],
-  ]));
-  if (offer.q_numerator === 0) { at("round-body").append("Nothing is asked of you in this round: you send nothing and lose no privacy."); return; }
-  if (review.waits) { at("round-body").append(`You are asked in stage ${offer.stage}: your question has not come yet. Look again later.`); return; }
-  if (!review.withinCap) throw new Error("This would pass your own lifetime cap, so nothing will be drawn or sent.");
-  const yesOrNo = { kind: "binary" };
-  const choice = element("select", { required: true }, element("option", { value: "", textContent: "Choose one" }),
-    ...answers(offer.side === null ? offer.question.domain : yesOrNo).map((label, code) => element("option", { value: String(code), textContent: label })));
-  const boxes = Object.entries(review.asks).map(([name, sentence]) => [name, element("input", { type: "checkbox", required: true }), sentence]);
-  const form = element("form", { autocomplete: "off" },
-    element("label", {}, `${review.said} Your true answer (stays on this device) `, choice),
-    ...boxes.map(([, box, sentence]) => element("label", {}, box, ` ${sentence}`)),
-    element("button", { textContent: "Randomise and send" }));
-  onSubmit(form, async () => {
-    const agreed = boxes.filter(([, box]) => box.checked).map(([name]) => name);
-    const stored = await visit.draw(review, Number(choice.value), agreed);
-    form.reset();
-    await visit.send(stored).finally(() => presentRound(visit, round));
-  });
-  at("round-body").append(form);
-}
-
-async function presentMade(visit, round, made) {
-  await visit.settleUp(round).catch((fault) => { [at("trouble").textContent, at("trouble").hidden] = [fault.message, false]; });
-  const now = await visit.device.reportFor(round);
-  at("round-body").append(table([["Known", facts(now)], ["Offered", money(now.payment_micros)], ["Epsilon", epsilonText(now.epsilon_nanos)], ["Left this device", now.body]]));
-  if (now.accepted_at_ms !== null) return;
-  const again = element("button", { type: "button", textContent: "Send the same bytes again" });
-  again.addEventListener("click", () => doing(async () => { await visit.send(made).finally(() => presentRound(visit, round)); }));
-  at("round-body").append(again);
-}
+// Her account
 
 async function presentPrivacy() {
-  const device = new Device(store, "");
-  const account = await device.account();
-  const rows = [...account.attributes(), OVERALL].map((name) => account.spending(name));
-  at("privacy").replaceChildren(table(rows.map((one) => [one.attribute || "Everything together", `${epsilonText(one.spentNanos)} of ${epsilonText(one.capNanos)} epsilon`])), capForm(device));
+  const told = await account();
+  const rows = [...told.attributes(), OVERALL].map((name) => told.spending(name));
+  at("privacy").replaceChildren(table(rows.map((one) => [one.attribute || "Everything together", `${epsilonText(one.spentNanos)} of ${epsilonText(one.capNanos)} epsilon`])));
 }
 
-function capForm(device) {
-  const [name, cap] = [element("input", { placeholder: "income; empty: everything together" }), element("input", { inputMode: "decimal", required: true })];
-  const form = element("form", { autocomplete: "off" }, element("label", {}, "Fact ", name), element("label", {}, "Lifetime cap ", cap), element("button", { textContent: "Set the cap" }));
-  onSubmit(form, async () => {
-    const amount = Number(cap.value.trim());
-    const good = cap.value.trim() && amount >= 0 && amount <= 1000 && /^([a-z][a-z0-9_.-]{0,59})?$/.test(name.value.trim());
-    if (!good) throw new Error("A cap is a number from 0 to 1000, for a fact named in small letters.");
-    await device.setCap(name.value.trim(), Math.floor(amount * 1e9));
-  });
-  return form;
+async function setCap() {
+  const name = at("cap-name").value.trim();
+  if (!/^([a-z][a-z0-9_.-]{0,59})?$/.test(name)) throw new Refusal("A fact is called by its name in small letters, such as income. Leave it empty for everything together.");
+  const { digits, fault } = plainDecimal(at("cap").value);
+  if (fault) throw new Refusal(`Lifetime cap: ${fault}.`);
+  const [whole, decimals] = digits.split(".");
+  if (Number(digits) > 1e6) throw new Refusal("Lifetime cap: it is a number from 0 to 1,000,000.");
+  await new Device(store, "").setCap(name, Number(whole) * 1e9 + Number(decimals.slice(0, 9).padEnd(9, "0")));
+  at("cap-form").reset();
 }
 
 async function presentManifest() {
-  const text = await (await fetch("manifest.json", { cache: "no-store" })).text();
   const { sha256 } = await import("./sha256.mjs");
-  at("version").textContent = JSON.parse(text).version;
-  at("manifest").textContent = sha256(text);
+  const text = await fetch("manifest.json", { cache: "no-store" }).then((answer) => (answer.ok ? answer.text() : ""), () => "");
+  at("version").textContent = text ? JSON.parse(text).version : "unknown";
+  at("manifest").textContent = text ? sha256(text) : "It could not be read: load this page again.";
 }
 
 onSubmit(at("enrol"), enrol);
-const account = () => new Device(store, "").account();
-at("export-data").addEventListener("click", () => doing(async () => saveData(await account(), Object.keys(known()))));
-at("export-page").addEventListener("click", () => doing(async () => savePage(await account())));
+onSubmit(at("cap-form"), setCap);
+at("address").addEventListener("input", () => { at("again").hidden = true; at("same").checked = false; });
+const saving = (id, save) => at(id).addEventListener("click", () => doing([at(id)], async () => save(await account())));
+saving("export-data", (told) => saveData(told, Object.keys(marketsKept())));
+saving("export-page", savePage);
+afterEach(() => presentPrivacy().catch((fault) => { at("privacy").textContent = fault.message; }));
 presentMarkets();
 at("late").remove(); // seen only where this script does not get so far
-await doing(presentManifest);
+document.querySelectorAll("button:disabled").forEach((button) => { button.disabled = false; });
+await doing([], presentManifest);
