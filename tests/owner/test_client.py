@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from pdqs.protocol import transport
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType
 from pdqs.protocol.transport import ATTEMPTS
 
+from .node import BROWSER, mutant, run_node
 from .rounds import ROUND, bid_fields, notice, offer
 
 RECEIPT = {"round_id": ROUND, "terms_hash": "0" * 64, "code": 1, "received_at_ms": 5, "payment_micros": 7, "ordinal": 1}
@@ -215,3 +217,78 @@ def test_a_market_cannot_speak_as_the_device_does_of_it(word: str) -> None:
     with client(forged) as market, pytest.raises(MarketError) as told:
         market.offer(ROUND)
     assert told.value.type is ProblemType.OTHER
+
+
+def listing(items: int, *, padding: int = 0) -> tuple[Callable[[httpx.Request], httpx.Response], list[str]]:
+    """A market whose lists have pages without an end, of so many items, each page with so many spaces beside them."""
+    calls: list[str] = []
+    lines = {
+        "notices": {
+            "round_id": ROUND,
+            "state": "open",
+            "text": "x",
+            "attribute": "a",
+            "domain_kind": "binary",
+            "domain_size": 2,
+            "bid_low_micros": 0,
+            "bid_high_micros": 1,
+            "epsilon_max": 1.0,
+            "bids_close_at_ms": 1,
+            "reports_close_at_ms": None,
+            "terms_hash": "0" * 64,
+        },
+        "statement": {
+            "transaction_id": "t",
+            "kind": "settlement",
+            "account": "o",
+            "amount_micros": 1,
+            "at_ms": 1,
+            "round_id": ROUND,
+        },
+    }
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        calls.append(str(request.url))
+        kind = request.url.path.rpartition("/")[2]
+        more = {"balance_micros": 0} if kind == "statement" else {}
+        page = {"items": [lines[kind]] * items, "next": f"c{len(calls)}", **more}
+        return httpx.Response(200, content=json.dumps(page).encode() + b" " * padding)
+
+    return answer, calls
+
+
+@pytest.mark.parametrize("kind", ["notices", "statement"])
+@pytest.mark.parametrize(
+    ("items", "padding", "pages", "said"),
+    [
+        (1001, 0, 1, "more than 1,000 lines on a page"),
+        (1000, 0, 21, "more than 20,000 lines or 16 MB"),
+        (1, 2**20, 16, "more than 20,000 lines or 16 MB"),
+    ],
+)
+def test_a_list_that_would_fill_the_device_up_is_not_kept(
+    kind: str, items: int, padding: int, pages: int, said: str
+) -> None:
+    answer, calls = listing(items, padding=padding)
+    with client(answer) as market, pytest.raises(MarketError, match=said):
+        market.notices() if kind == "notices" else market.statement()
+    assert len(calls) == pages
+    told = run_node(str(Path(__file__).with_name("lists_twin.mjs")), str(BROWSER), asked=[items, padding, kind])
+    assert told["pages"] == pages
+    assert "too long to be one" in told["said"] or "is not a" in told["said"]
+
+
+@pytest.mark.parametrize(("items", "padding", "pages"), [(1000, 0, 200), (1, 2**20, 200)])
+def test_a_device_without_room_for_lists_in_mind_is_filled_up(
+    items: int, padding: int, pages: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(transport.Room, "take", lambda *_, **__: None)
+    answer, calls = listing(items, padding=padding // 2**10)
+    with client(answer) as market, pytest.raises(MarketError, match="no end"):
+        market.notices()
+    assert len(calls) == pages
+    modules = mutant(tmp_path, "visit.mjs", "{ bytes: MOST_LIST_BYTES }", "{ bytes: Infinity }")
+    text = (modules / "visit.mjs").read_text(encoding="utf-8")
+    (modules / "visit.mjs").write_text(text.replace("items.length > MOST_ITEMS", "items.length < 0"), encoding="utf-8")
+    told = run_node(str(Path(__file__).with_name("lists_twin.mjs")), str(modules), asked=[items, padding, "notices"])
+    assert (told["pages"], told["said"]) == (pages, "Refusal: The market's list has no end.")

@@ -13,7 +13,7 @@ from pdqs.protocol.device_messages import BidReceipt, Identifier, MyRound, Offer
 from pdqs.protocol.market_messages import Me, Posting, Statement, Token
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
-from pdqs.protocol.transport import Answer, Transport, paged
+from pdqs.protocol.transport import Answer, Room, Transport, paged
 
 _MOST_LINES = 200
 """Of a statement, to a page."""
@@ -64,14 +64,16 @@ class OwnerClient:
 
     def notices(self) -> list[NoticeSummary]:
         """Every round the owner may bid in or has bid in, newest first, in few words."""
-        return list(paged(lambda after: self._page(NoticePage, "/v1/notices", after)))
+        room = Room()
+        return list(paged(lambda after: self._page(NoticePage, "/v1/notices", after, room), room))
 
     def statement(self) -> list[Posting]:
         """Every line of money that the market says it gave the owner or took from her, newest first."""
-        return list(paged(lambda after: self._page(Statement, "/v1/statement", after, limit=_MOST_LINES)))
+        room = Room()
+        return list(paged(lambda after: self._page(Statement, "/v1/statement", after, room, limit=_MOST_LINES), room))
 
-    def _page(self, kind: type[Answer], path: str, after: str | None, **more: int) -> Answer:
-        return self._line.ask(kind, "GET", path, params={"after": after, **more} if after else more)
+    def _page(self, kind: type[Answer], path: str, after: str | None, room: Room, **more: int) -> Answer:
+        return self._line.ask(kind, "GET", path, params={"after": after, **more} if after else more, room=room)
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round."""

@@ -22,8 +22,8 @@ MOST_BID_MICROS = 10**9
 MOST_MILLIS = 10**14
 MOST_CODES = 10_000
 MOST_TERMS = 3 * 2**18 + 2**14
-"""Letters of a frozen document: a plan of 256 KiB, each byte of which comes to three letters at most in plain ASCII, and
-what the market adds to it. A device keeps the document with each bid."""
+"""Letters of a frozen document: a plan of 256 KiB, each byte of which comes to three letters at most in plain ASCII,
+and what the market adds to it. A device keeps the document with each bid."""
 
 # No control characters, and none that turn the direction of writing: what is shown is what was said.
 _PRINTED = r"^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$"

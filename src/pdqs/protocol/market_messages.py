@@ -42,6 +42,8 @@ Whole = Annotated[int, Field(ge=0, le=2**53)]
 SignedMicros = Annotated[int, Field(ge=-(10**18), le=10**18)]
 Secret = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{20,80}$", max_length=80)]
 Cursor = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,120}$", max_length=120)]
+MOST_ON_A_PAGE = 1_000
+"""Lines of a list on one page of it; a market gives 200 at most."""
 IdempotencyKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$", max_length=64)]
 
 
@@ -278,7 +280,7 @@ class Statement(Message):
     """The caller's own postings, newest first."""
 
     balance_micros: Micros
-    items: list[Posting]
+    items: Annotated[list[Posting], Field(max_length=MOST_ON_A_PAGE)]
     next: Cursor | None
 
 

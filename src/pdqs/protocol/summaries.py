@@ -17,7 +17,7 @@ from pdqs.protocol.device_messages import (
     StageNumber,
     Text,
 )
-from pdqs.protocol.market_messages import Cursor, EntryKind, RoundStanding, SignedMicros
+from pdqs.protocol.market_messages import MOST_ON_A_PAGE, Cursor, EntryKind, RoundStanding, SignedMicros
 
 
 class PlanSummary(Message):
@@ -72,7 +72,7 @@ class NoticeSummary(Message):
 class NoticePage(Message):
     """Rounds an owner may bid in or has bid in, newest first."""
 
-    items: list[NoticeSummary]
+    items: Annotated[list[NoticeSummary], Field(max_length=MOST_ON_A_PAGE)]
     next: Cursor | None
 
 

@@ -46,6 +46,23 @@ _MOST_BYTES = 64 * 1024 * 1024
 _MOST_SECONDS = 600.0
 """Nor waited for longer than this: one that says a byte a minute is cut off too."""
 _MOST_PAGES = 200
+_MOST_LIST_ITEMS = 20_000
+_MOST_LIST_BYTES = 16 * 1024 * 1024
+
+
+class Room:
+    """What is left of the room that one list may take, over all of its pages: whoever never ends it fills nothing."""
+
+    def __init__(self, items: int = _MOST_LIST_ITEMS, size: int = _MOST_LIST_BYTES) -> None:
+        self._items, self._size = items, size
+        self._most = f"{items:,} lines or {size / 2**20:,.0f} MB"
+
+    def take(self, *, items: int = 0, size: int = 0) -> None:
+        """Take so much of it, or refuse."""
+        self._items, self._size = self._items - items, self._size - size
+        if min(self._items, self._size) < 0:
+            detail = f"the market's list is too long to be one: more than {self._most}"
+            raise MarketError(ProblemType.BAD_ANSWER, detail)
 
 
 class Transport:
@@ -93,8 +110,12 @@ class Transport:
         params: Mapping[str, str | int] | None = None,
         key: str = "",
         attempts: int = ATTEMPTS,
+        room: Room | None = None,
     ) -> Answer:
-        """One request, and its answer as a message of this kind. ``key``: its Idempotency-Key, where one is needed."""
+        """One request, and its answer as a message of this kind.
+
+        ``key``: its Idempotency-Key, where one is needed; ``room``: what the answer may take, if it is of a list.
+        """
         content = body.model_dump_json().encode() if isinstance(body, Message) else body
         headers = {"Content-Type": "application/json"} if content is not None else {}
         if key:
@@ -103,7 +124,7 @@ class Transport:
         request = self._http.build_request(
             method, path, content=content, params=params, headers=headers, extensions=followed
         )
-        return _parsed(kind, self._answered(request, attempts))
+        return _parsed(kind, self._answered(request, attempts, room))
 
     def record(self, round_id: str) -> str:
         """The record of a settled round that the caller took part in, as it stands: for :func:`pdqs.verify`."""
@@ -119,14 +140,14 @@ class Transport:
             raise UnauthorizedError(ProblemType.BAD_CODE, "this is not a one-time code: copy all of it") from None
         return self.ask(Token, "POST", "/v1/tokens", body=asked, attempts=1)
 
-    def _answered(self, request: httpx.Request, attempts: int) -> bytes:
+    def _answered(self, request: httpx.Request, attempts: int, room: Room | None = None) -> bytes:
         for attempt in range(attempts):
             last = attempt == attempts - 1
             wait = _FIRST_WAIT_SECONDS * 2**attempt
             try:
                 with self._patience.with_one_answer():
                     response = self._http.send(request, stream=True)
-                    content = _bounded(response, self._patience)
+                    content = _bounded(response, self._patience, room)
             except httpx.TransportError as fault:
                 if self._patience.is_over:
                     raise _endless() from None
@@ -144,13 +165,18 @@ class Transport:
         raise AssertionError("the last attempt returns or raises")
 
 
-def paged(page_after: Callable[[str | None], Page[Item]]) -> Iterator[Item]:
-    """The items of every page. A market that never comes to an end, or goes in a circle, is not followed."""
+def paged(page_after: Callable[[str | None], Page[Item]], room: Room | None = None) -> Iterator[Item]:
+    """The items of every page. A market that never comes to an end, or goes in a circle, is not followed.
+
+    ``room``: what they may take in all.
+    """
     seen: set[str | None] = set()
     after: str | None = None
     while len(seen) < _MOST_PAGES:
         seen.add(after)
         page = page_after(after)
+        if room is not None:
+            room.take(items=len(page.items))
         yield from page.items
         after = page.next
         if after is None:
@@ -164,7 +190,12 @@ def _parsed(kind: type[Answer], content: bytes) -> Answer:
     try:
         return kind.model_validate_json(content)
     except ValidationError as fault:
-        detail = f"the market's {kind.__name__} is not one: {printable(fault.errors()[0]['msg'])}"
+        first = fault.errors()[0]
+        detail = f"the market's {kind.__name__} is not one: {printable(first['msg'])}"
+        if first["loc"] == ("items",) and first["type"] == "too_long":
+            detail = (
+                f"the market's list is too long to be one: more than {first['ctx']['max_length']:,} lines on a page"
+            )
         raise MarketError(ProblemType.BAD_ANSWER, detail) from None
 
 
@@ -176,7 +207,7 @@ def _endless() -> MarketError:
     return MarketError(ProblemType.BAD_ANSWER, "the market's answer does not come to an end")
 
 
-def _bounded(response: httpx.Response, patience: Patience) -> bytes:
+def _bounded(response: httpx.Response, patience: Patience, room: Room | None) -> bytes:
     """All of an answer, unless there is too much of it or it takes too long."""
     parts, size = [], 0
     try:
@@ -187,6 +218,8 @@ def _bounded(response: httpx.Response, patience: Patience) -> bytes:
             size += len(part)
             if size > _MOST_BYTES:
                 raise MarketError(ProblemType.BAD_ANSWER, "the market's answer is too long to be one")
+            if room is not None:
+                room.take(size=len(part))
             if patience.is_over:
                 raise _endless()
             parts.append(part)

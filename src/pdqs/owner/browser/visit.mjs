@@ -5,6 +5,8 @@ import { Refusal } from "./refusal.mjs";
 import { lookOver, settleUp } from "./settling.mjs";
 
 const MOST_PAGES = 200;
+const MOST_ITEMS = 20_000; // of a list, over all of its pages
+const MOST_LIST_BYTES = 16 * 1024 * 1024;
 const LOOKS = 3; // so often is the market asked which bid it has, should another one arrive in between
 const MOST_MS = 600_000; // a market that says a byte a minute is cut off
 const MOST_BYTES = 64 * 1024 * 1024; // and one that never stops talking
@@ -17,17 +19,20 @@ export class MarketRefusal extends Error {
   }
 }
 
-/** The text of an answer, unless there is too much of it. */
-async function bounded(answer) {
+const tooLong = () => new Refusal("The market's list is too long to be one: more than 20,000 lines or 16 MB.");
+
+/** The text of an answer, unless there is too much of it; `room` is what is left for a list of which it is a page. */
+async function bounded(answer, room) {
   const [reader, decoder] = [answer.body?.getReader(), new TextDecoder()];
   let [text, size] = ["", 0];
   for (;;) {
     const { done, value } = reader ? await reader.read() : { done: true };
     if (done) return text + decoder.decode();
     size += value.length;
-    if (size > MOST_BYTES) {
+    if (room) room.bytes -= value.length;
+    if (size > MOST_BYTES || room?.bytes < 0) {
       await reader.cancel();
-      throw new Refusal("The market's answer is too long to be one.");
+      throw room?.bytes < 0 ? tooLong() : new Refusal("The market's answer is too long to be one.");
     }
     text += decoder.decode(value, { stream: true });
   }
@@ -44,7 +49,7 @@ function parsed(text) {
 /** How to ask a market: `fetch` with a bearer token or, on the market's own pages, with a session and its CSRF token.
  * `patience` gives a signal that ends the waiting for one answer, head and body. */
 export function asker(address, headers = {}, fetched = globalThis.fetch.bind(globalThis), patience = () => AbortSignal.timeout(MOST_MS)) {
-  return async (path, { method = "GET", body } = {}) => {
+  return async (path, { method = "GET", body, room } = {}) => {
     const signal = patience();
     const sent = { Accept: "application/json", ...headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
     const credentials = "Authorization" in headers ? "omit" : "same-origin";
@@ -52,7 +57,7 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
     let text;
     try {
       answer = await fetched(`${address}/v1${path}`, { method, body, headers: sent, redirect: "error", cache: "no-store", credentials, signal });
-      text = await bounded(answer);
+      text = await bounded(answer, room);
     } catch (fault) {
       if (signal.aborted) throw new Refusal("The market's answer does not come to an end.");
       throw fault;
@@ -209,11 +214,12 @@ export class Visit {
 
   /** The items of every page of a list. */
   async all(kind, path) {
-    const [seen, items] = [new Set(), []];
+    const [seen, items, room] = [new Set(), [], { bytes: MOST_LIST_BYTES }];
     for (let after = ""; seen.size < MOST_PAGES && !seen.has(after);) {
       seen.add(after);
-      const page = await this.get(kind, after ? `${path}${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(after)}` : path);
+      const page = await this.get(kind, after ? `${path}${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(after)}` : path, { room });
       items.push(...page.items);
+      if (items.length > MOST_ITEMS) throw tooLong();
       if (page.next === null) return items;
       after = page.next;
     }
