@@ -12,6 +12,7 @@ import pytest
 
 from pdqs.cli import COMMANDS
 from pdqs.cli.extras import extra_for
+from pdqs.owner.ledger import Ledger
 
 from .conftest import Pdqs
 
@@ -69,6 +70,7 @@ def test_a_command_without_its_libraries_names_the_extra(
 
 def test_an_owners_device_needs_no_server_and_no_drawing(tmp_path: Path) -> None:
     lacking = NOT_FOR_OWNERS
+    Ledger(tmp_path / "device.sqlite").close()
     ended = run_without(lacking, "owner", "privacy", "--device", "device.sqlite", folder=tmp_path)
     assert ended.returncode == 0, ended.stderr
     away = run_without(

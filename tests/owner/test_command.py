@@ -159,8 +159,38 @@ def test_without_a_word_it_lists_its_words(run: Run) -> None:
         (("privacy", "--device", "/dev"), "/dev cannot be opened: Is a directory"),
     ],
 )
-def test_a_mistake_ends_with_one_sentence_and_code_2(words: tuple[str, ...], said: str, run: Run) -> None:
+def test_a_mistake_ends_with_one_sentence_and_code_2(
+    words: tuple[str, ...], said: str, run: Run, tmp_path: Path
+) -> None:
+    Ledger(tmp_path / "device" / "device.sqlite").close()
     assert said in run(*words, code=2)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list",),
+        ("bid", "r_" + "0" * 24, "0.4", "--yes"),
+        ("withdraw", "r_" + "0" * 24),
+        ("report", "r_" + "0" * 24),
+        ("privacy",),
+        ("privacy", "--cap", "income=2"),
+        ("export", "known.json"),
+        ("proof", "r_" + "0" * 24),
+    ],
+)
+def test_only_enrolling_makes_a_device_so_that_a_mistyped_file_is_said_to_be_missing(
+    words: tuple[str, ...], named: bool, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    missing = tmp_path / "nothere.sqlite" if named else tmp_path / "device" / "device.sqlite"
+    said = run(*words, *(["--device", str(missing)] if named else []), code=2)
+    assert said == (
+        f"pdqs: there is no device at {missing}, and this command makes none: name its file with --device, or begin"
+        " with pdqs owner enrol ADDRESS CODE\n"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_mistakes_at_a_market_end_with_one_sentence_too(site: Site, run: Run) -> None:

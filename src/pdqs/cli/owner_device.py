@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,15 +41,31 @@ RoundId = Annotated[
 
 
 @contextmanager
-def open_ledger(path: Path | None) -> Iterator[Ledger]:
-    """The device's file, open; made if there is none."""
+def open_ledger(path: Path | None, *, make: bool = False) -> Iterator[Ledger]:
+    """The device's file, open. Unless it is to be made there must be one: a mistyped name is no new device."""
     from pdqs.owner.ledger import Ledger
 
-    ledger = Ledger(path or device_file())
+    file = path or device_file()
+    if not make:
+        _refuse_missing(file)
+    ledger = Ledger(file)
     try:
         yield ledger
     finally:
         ledger.close()
+
+
+def _refuse_missing(file: Path) -> None:
+    from pdqs.owner.errors import DeviceError
+
+    with suppress(OSError):  # what cannot be looked at is worded by whoever opens it
+        try:
+            file.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise DeviceError(
+                f"there is no device at {file}, and this command makes none: name its file with --device, or begin with"
+                " pdqs owner enrol ADDRESS CODE"
+            ) from None
 
 
 def device_file() -> Path:

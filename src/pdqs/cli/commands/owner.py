@@ -58,7 +58,7 @@ def enrol(
     from pdqs.present.text import printable
 
     market, code = invitation_of(address, code)
-    with open_ledger(device) as ledger:
+    with open_ledger(device, make=True) as ledger:
         before = enrolled_before(ledger, market)
         if before is not None:
             agreed_to_enrol_again(market, before, yes=yes)
