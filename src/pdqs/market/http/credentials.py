@@ -66,7 +66,7 @@ class Caller:
 
     def _session(self) -> Session:
         session = access.session_of(self.market, self.cookie)
-        if self.changes_something:
+        if self.changes_something or self.csrf_token:  # a page of an earlier session reads nothing as whoever is in now
             access.check_csrf(session, self.csrf_token)
         return session
 

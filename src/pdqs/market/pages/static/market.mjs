@@ -1,8 +1,9 @@
 // Requests of the owner's pages to the market, and figures for people.
 
 import { Device } from "../device/device.mjs";
+import { printable } from "../device/spelling.mjs";
 import { openStore } from "../device/store.mjs";
-import { asker, Visit } from "../device/visit.mjs";
+import { asker, MarketRefusal, Visit } from "../device/visit.mjs";
 
 import { useCurrency } from "../device/money.mjs";
 
@@ -13,11 +14,22 @@ export { amount, money, number, numberText, owed } from "../device/money.mjs";
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 useCurrency(JSON.parse(meta("currency") || "{}"));
 
+const place = new URL("..", import.meta.url).href.replace(/\/$/, "");
+
+/** Of a request that was refused since the session is no longer this page's: whether somebody else is signed in now. */
+async function whoIsIn(fault) {
+  if (fault.type !== "bad-csrf-token") return fault;
+  const { user } = await asker(place)("/me").catch(() => ({}));
+  const isOther = user && user.user_id !== meta("user");
+  return isOther ? Object.assign(new MarketRefusal(fault.status, "somebody-else", "somebody else is signed in"), { who: printable(user.name, 80) }) : fault;
+}
+
 /** This browser's device at this market, for the user who is signed in. `lasting`: whether the browser is asked to keep its
  * store when space is short, which some browsers ask her about. */
 export async function visiting({ lasting = true } = {}) {
   const device = new Device(await openStore(lasting), `${location.origin} ${meta("user")}`);
-  return new Visit(device, asker(new URL("..", import.meta.url).href.replace(/\/$/, ""), { "X-CSRF-Token": meta("csrf-token") }));
+  const ask = asker(place, { "X-CSRF-Token": meta("csrf-token") });
+  return new Visit(device, (...given) => ask(...given).catch(async (fault) => { throw await whoIsIn(fault); }));
 }
 
 const ahead = Number(meta("now") || Date.now()) - Date.now();

@@ -1,6 +1,7 @@
 // What went wrong, said to a person: what happened, that nothing is lost, and what to do. The market's own text is for
 // programs; what the device itself refuses is written for people and shown as it is.
 
+const SIGNED_OUT = "You were signed out. Reload the page and sign in again; nothing is lost.";
 const SAID = {
   "bids-closed": "Bids closed before this arrived, so nothing was changed. Reload the page to see where the round stands.",
   "bid-stands": "You have another price in this round, perhaps from another tab or device. Reload the page to see it.",
@@ -11,7 +12,9 @@ const SAID = {
   "reports-closed": "Reports closed before yours arrived. You are not paid for it, and it is not drawn again.",
   "report-stands": "The market has a report of yours in this round already, and it stands.",
   "no-round": "This round cannot be found. Go back to your rounds and choose it there.",
-  "no-session": "You were signed out. Reload the page and sign in again; nothing is lost.",
+  "no-session": SIGNED_OUT,
+  "no-credential": SIGNED_OUT, // her browser has forgotten it, as when cookies are cleared
+  "somebody-else": "Somebody else ({who}) is signed in here now. {unharmed}; to go on as yourself, sign in again.",
   "bad-csrf-token": "You signed in anew in another tab. {unharmed}; reload this page and try again.",
   "wrong-role": "You are signed in as someone who is not an owner. Sign in as the owner to take part.",
   "too-many-requests": "That was too often in too short a time. Wait a minute and try again; nothing is lost.",
@@ -22,8 +25,9 @@ const OFFLINE = "The market cannot be reached. Look whether you are online, then
 
 /** A fault as a sentence that helps. `drawn`: it came while a report was sent that is drawn, and its privacy spent. */
 export function inWords(fault, drawn = false) {
-  const said = (type) => SAID[type].replace("{unharmed}", drawn ? "Your report is kept as it was drawn" : "Nothing was changed");
-  if (fault.type in SAID) return said(fault.type);
+  const given = { unharmed: drawn ? "Your report is kept as it was drawn" : "Nothing was changed", who: fault.who };
+  const said = (type) => SAID[type].replace(/\{(\w+)\}/g, (_, name) => given[name]);
+  if (Object.hasOwn(SAID, fault.type ?? "")) return said(fault.type);
   if (fault.name === "MarketRefusal") return said(fault.status >= 500 ? "unavailable" : "refused");
   if (fault instanceof TypeError) return OFFLINE; // how fetch says that nobody answered
   return fault.message;
