@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdqs.market import forecasting
+from pdqs.market import forecasting, reads
 from pdqs.planning.forecasts import plan
 from pdqs.protocol.forecasts import ForecastRequest
 from pdqs.protocol.market_messages import User
@@ -100,4 +100,95 @@ def test_while_others_wait_too_the_page_says_so_and_asks_again_by_itself(
     for thread in crowd:
         thread.join()
     assert not visitor.complaints
+    visitor.context.close()
+
+
+SENT_BEFORE = "You have sent this form before"
+
+
+def budgets(site: Site, user: User) -> list[int]:
+    """Of her drafts, newest first, in whole units."""
+    return [one.plan.budget_micros // 1_000_000 for one in reads.rounds_page(site.market, user).items]
+
+
+def test_saving_going_back_and_saving_again_is_one_draft_and_a_new_form_another(site: Site, browser: Browser) -> None:
+    user, visitor = planning(site, browser, "There and Back", **PHONE)
+    page = visitor.page
+    page.get_by_label("What do you want to know?").select_option("median")
+    page.get_by_label("Budget", exact=True).fill("31")
+    visitor.press("Save as draft")
+    page.wait_for_url("**/consumer/rounds/r_*")
+    made = page.url
+    for budget in ("31", "32"):  # the very same, and changed
+        page.go_back()
+        page.get_by_text(SENT_BEFORE).wait_for()
+        assert page.get_by_label("Budget", exact=True).input_value() == "31", "as it was sent"
+        assert page.get_by_label("Lowest answer").is_visible(), "the fields of a median"
+        assert page.evaluate("JSON.stringify(history.state)").find("cycle") == -1, "no words are kept"
+        page.get_by_label("Budget", exact=True).fill(budget)
+        visitor.press("Save as draft")
+        page.wait_for_url("**/consumer/rounds/r_*")
+        assert page.url == made
+        assert budgets(site, user) == [int(budget)]
+    page.go_back()
+    page.get_by_text(SENT_BEFORE).wait_for()
+    page.locator("#preview[aria-busy=false]").wait_for()
+    assert violations(page) == []
+    assert visitor.fits()
+    visitor.shoot("form-sent-before-phone")
+    page.get_by_role("link", name="begin a new form").click()
+    page.get_by_label("Budget", exact=True).wait_for()
+    assert not page.get_by_text(SENT_BEFORE).is_visible()
+    page.get_by_label("Question put to each owner").fill("Do you cycle to work?")
+    page.get_by_label("The fact it is about").fill("cycling")
+    page.get_by_label("Budget", exact=True).fill("33")
+    visitor.press("Save as draft")
+    page.wait_for_url("**/consumer/rounds/r_*")
+    assert page.url != made
+    assert budgets(site, user) == [33, 32]
+    assert not visitor.complaints
+    visitor.context.close()
+
+
+def test_a_browser_that_keeps_nothing_begins_another_draft(site: Site, browser: Browser) -> None:
+    """As over TLS: back at an empty form, what is written next is not the draft of before."""
+    user, visitor = planning(site, browser, "Keeps Nothing")
+    page = visitor.page
+    page.evaluate("document.getElementById('plan').autocomplete = 'off'")
+    page.get_by_label("Budget", exact=True).fill("41")
+    visitor.press("Save as draft")
+    page.wait_for_url("**/consumer/rounds/r_*")
+    page.go_back()
+    page.get_by_label("Question put to each owner").wait_for()
+    assert page.get_by_label("Question put to each owner").input_value() == ""
+    assert not page.get_by_text(SENT_BEFORE).is_visible()
+    page.get_by_label("Question put to each owner").fill("Do you swim?")
+    page.get_by_label("The fact it is about").fill("swimming")
+    page.get_by_label("Budget", exact=True).fill("42")
+    visitor.press("Save as draft")
+    page.wait_for_url("**/consumer/rounds/r_*")
+    assert budgets(site, user) == [42, 41]
+    visitor.context.close()
+
+
+def test_a_form_that_was_opened_meanwhile_is_refused_with_its_words_and_sent_as_another(
+    site: Site, browser: Browser
+) -> None:
+    user, visitor = planning(site, browser, "Already Open")
+    page = visitor.page
+    page.get_by_label("Budget", exact=True).fill("51")
+    visitor.press("Save as draft")
+    visitor.press("Open the round")
+    page.get_by_text("Owners can bid for another").wait_for()
+    page.go_back()
+    page.go_back()
+    page.get_by_text(SENT_BEFORE).wait_for()
+    page.get_by_label("Budget", exact=True).fill("52")
+    visitor.press("Save as draft")
+    page.get_by_text("its terms are frozen").wait_for()
+    assert page.get_by_label("Question put to each owner").input_value() == "Do you cycle to work?"
+    assert budgets(site, user) == [51]
+    visitor.press("Save as draft")
+    page.wait_for_url("**/consumer/rounds/r_*")
+    assert budgets(site, user) == [52, 51]
     visitor.context.close()

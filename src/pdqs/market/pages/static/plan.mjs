@@ -1,6 +1,7 @@
 // The live picture: as the plan is filled in, ask the market what it would buy and show its drawing.
 
 import { isToCome, showForecast } from "./forecast.mjs";
+import { keepKey } from "./same-form.mjs";
 
 const form = document.getElementById("plan");
 const preview = document.getElementById("preview");
@@ -39,3 +40,8 @@ for (const button of form.querySelectorAll("[data-without-script]")) button.hidd
 document.getElementById("faults")?.focus();
 fitFields();
 if (isToCome(preview)) refresh();
+keepKey(form, () => {
+  document.getElementById("sent-before")?.removeAttribute("hidden");
+  fitFields();
+  refresh(); // the picture came for an empty form
+});
