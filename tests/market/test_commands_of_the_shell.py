@@ -43,7 +43,7 @@ def serving(directory: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str
     try:
         address = re.search(r"http://[\d.:]+", process.stdout.readline())
         code = process.stdout.readline().strip().partition("/enter#")[2]
-        assert address is not None
+        assert address is not None, process.communicate()[1]
         yield process, address.group(), code
     finally:
         if process.poll() is None:
