@@ -8,6 +8,7 @@ import re
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -16,6 +17,7 @@ import pytest
 from market.pages.site import Site, served
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
+from pdqs.cli.owner_device import device_file
 from pdqs.market import access, offer_access, people, round_steps
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import LedgerError
@@ -275,6 +277,32 @@ def test_whose_report_is_drawn_and_not_sent_is_told_so_and_asked_nothing_more(
     assert len(set(sent)) == 1
     assert "drawn, sent" in run("privacy")
     assert "The market signed for your report" in run("report", round_id)
+
+
+def test_whoever_is_shut_out_reads_what_may_have_happened_and_what_to_do_and_a_stranger_learns_nothing(
+    site: Site, run: Run
+) -> None:
+    round_id = opened(site)
+    ann, code = site.invite("owner", "Ann")
+    run("enrol", site.address, code)
+    run("bid", round_id, "0.1", "--yes")
+    with closing(Ledger(device_file())) as ledger:
+        (token,) = ledger.markets().values()
+    people.disable_user(site.market, site.operator, ann.user_id)
+    for words in (["list"], ["bid", round_id, "0.2", "--yes"], ["withdraw", round_id]):
+        told = run(*words, code=2)
+        assert told.startswith(f"pdqs: {site.address} no longer lets this device in: a newer code of yours was used")
+        assert "or your account was closed. Ask whoever runs the market; with a fresh code of yours, pdqs owner" in told
+        assert "token" not in told
+    answers = [
+        httpx.get(f"{site.address}/v1/me", headers={"authorization": f"Bearer {each}"}) for each in (token, "x" * 43)
+    ]
+    assert [answer.status_code for answer in answers] == [401, 401]
+    assert answers[0].json() == answers[1].json(), "who has no token cannot tell whether there is such an account"
+    people.enable_user(site.market, site.operator, ann.user_id)
+    fresh = round_steps.renew_code(site.market, site.operator, ann.user_id).code
+    assert "as Ann" in run("enrol", site.address, fresh, "--yes")
+    assert "bid 0.10" in run("list")
 
 
 def broken(_client: OwnerClient) -> None:

@@ -90,10 +90,28 @@ def visiting(ledger: Ledger, market: str) -> Iterator[Visit]:
     if wanted not in known:
         said = f"this device is not enrolled in {wanted}" if wanted else "say which market with --market"
         raise DeviceError(f"{said} (enrolled in: {', '.join(known)})")
-    with as_the_market_said(), OwnerClient(wanted, known[wanted]) as client:
+    with as_the_market_said(), _let_in_by(wanted), OwnerClient(wanted, known[wanted]) as client:
         if not ledger.has_name(wanted):
             _name_owner(ledger, wanted, known[wanted], client.account().user)
         yield Visit(device=Device(market=wanted, ledger=ledger), client=client, clock=now_ms)
+
+
+@contextmanager
+def _let_in_by(market: str) -> Iterator[None]:
+    """Where the market takes this device's token no more: what may have happened, and what to do."""
+    from pdqs.owner.errors import DeviceError
+    from pdqs.protocol.problems import ProblemType, UnauthorizedError
+
+    try:
+        yield
+    except UnauthorizedError as fault:
+        if fault.type is not ProblemType.BAD_TOKEN:
+            raise
+        raise DeviceError(
+            f"{market} no longer lets this device in: a newer code of yours was used somewhere, its sign-in was ended,"
+            " or your account was closed. Ask whoever runs the market; with a fresh code of yours, pdqs owner enrol"
+            " lets it in again. What is kept here stays"
+        ) from None
 
 
 def _name_owner(ledger: Ledger, market: str, token: str, user: User) -> None:

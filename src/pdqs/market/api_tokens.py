@@ -72,7 +72,12 @@ def known_user(market: Market, token: str) -> User | None:
 def found_user(user: User | None) -> User:
     """The user whom a look-up found, or a refusal."""
     if user is None:
-        raise UnauthorizedError(ProblemType.BAD_TOKEN, "the bearer token is unknown or has been replaced")
+        # One sentence for all of it: who has no token of ours is not to learn whether there is such an account.
+        raise UnauthorizedError(
+            ProblemType.BAD_TOKEN,
+            "this token is not taken, or no longer: a newer one was made, its sign-in was ended, or the account was"
+            " closed; whoever runs the market can make a fresh code",
+        )
     return user
 
 
