@@ -9,11 +9,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer import Context
+from typer.core import TyperCommand, TyperGroup
 
-from pdqs.cli import COMMANDS
+from pdqs.cli import COMMANDS, command_of
 from pdqs.tables import files
 
 from .conftest import Pdqs
@@ -105,6 +108,19 @@ def test_help_names_every_command(pdqs_command: Pdqs) -> None:
     assert all(re.search(rf"^  {word} ", done.out, re.MULTILINE) for word in COMMANDS)
     assert pdqs_command().out == done.out
     assert re.fullmatch(r"pdqs \d+\.\d+\.\d+\n", pdqs_command("--version").out)
+
+
+def _helps(command: TyperCommand | TyperGroup, name: str) -> Iterator[str]:
+    """The help of a command, and of those below it."""
+    yield command.get_help(Context(command, info_name=name))
+    for word, below in getattr(command, "commands", {}).items():
+        yield from _helps(below, f"{name} {word}")
+
+
+@pytest.mark.parametrize("word", COMMANDS)
+def test_help_is_written_for_a_terminal_and_not_for_a_manual(word: str) -> None:
+    for shown in _helps(command_of(word), f"pdqs {word}"):
+        assert not re.search(r"`|\*\*|:(class|func|mod):", shown), shown
 
 
 @pytest.mark.parametrize("word", ["demo", "trade", "clear", "answer", "plan", "terms"])

@@ -137,7 +137,7 @@ def groups(
 
 @run.command(name="migrate")
 def migrate_database(database: Database = None, config: Config = "") -> None:
-    """Bring a database up to date; ``pdqs serve`` does so by itself."""
+    """Bring a database up to date; pdqs serve does so by itself."""
     with _up_to_date(settings_given(config, database_url=database)) as (_, revision):
         print(f"The database is at revision {revision}.")
 

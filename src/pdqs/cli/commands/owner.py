@@ -245,7 +245,7 @@ def proof(
     market: Market = "",
     device: File = None,
 ) -> None:
-    """Write what this device kept of a round, for `pdqs verify RECORD --proof`. It tells your name in the round."""
+    """Write what this device kept of a round, for pdqs verify RECORD --proof. It tells your name in the round."""
     from pdqs.owner.export import write_private
     from pdqs.owner.own_proof import proof_of
 

@@ -20,7 +20,7 @@ def run(
     terms_hash: Annotated[
         str | None, typer.Option(metavar="HEX", help="The hash of the terms that you wrote down when the round opened.")
     ] = None,
-    proof: Annotated[Path | None, typer.Option(help="What your own device kept, a file of `pdqs owner proof`.")] = None,
+    proof: Annotated[Path | None, typer.Option(help="What your own device kept, a file of pdqs owner proof.")] = None,
     as_json: Json = False,
 ) -> None:
     """Make a round again from its record. Exit code 1 when something does not agree."""
