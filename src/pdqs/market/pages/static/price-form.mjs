@@ -15,6 +15,13 @@ function mark(micros) {
 const within = (price, micros) => micros >= Number(price.dataset.low) && micros <= Number(price.dataset.high);
 const rangeOf = (price) => `Give a price from ${money(Number(price.dataset.low))} to ${money(Number(price.dataset.high))}.`;
 
+/** What stands against a price that was sent, or that nothing does; it is about the price as it stands. */
+function sayFault(words) {
+  at("price-fault").textContent = words;
+  at("price-fault").hidden = !words;
+  at("price").setAttribute("aria-invalid", String(Boolean(words)));
+}
+
 /** Let number and slider follow each other; `label` is what the button says of an amount. */
 export function priceForm(form, startMicros, label) {
   const [price, slider] = [at("price"), at("price-slider")];
@@ -22,6 +29,7 @@ export function priceForm(form, startMicros, label) {
   const explain = () => {
     const { micros, fault } = amount(price.value);
     const good = !fault && within(price, micros);
+    sayFault("");
     at("price-means").textContent = fault ? "" : good ? `You would be paid at least ${owed(Math.ceil(micros * most))} if you are asked for the most; you may be paid more, never less.` : rangeOf(price);
     form.querySelector("[data-ready]").textContent = label(good ? money(micros) : "");
     if (good) slider.value = String(micros);
@@ -46,9 +54,9 @@ export function priceGiven() {
   const { micros, fault } = amount(price.value);
   const range = rangeOf(price);
   const wrong = fault ? `${fault[0].toUpperCase()}${fault.slice(1)}. ${range}` : within(price, micros) ? "" : range;
-  at("price-fault").textContent = wrong;
-  at("price-fault").hidden = !wrong;
-  price.setAttribute("aria-invalid", String(Boolean(wrong)));
-  if (wrong) price.focus();
-  return wrong ? null : micros;
+  sayFault(wrong);
+  if (!wrong) return micros;
+  at("price-means").textContent = ""; // it may say the same
+  price.focus();
+  return null;
 }
