@@ -17,6 +17,7 @@ from pdqs.market.pages.consumer import could_answer
 from pdqs.market.round_terms import terms_of
 from pdqs.market.settings import Settings
 from pdqs.model.money import Currency
+from pdqs.model.spelling import Mark
 from pdqs.privacy.loss import cap_q
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import QueryMessage, RoundPlan
@@ -40,10 +41,55 @@ PLANS = {
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("mark", [".", ","])
 def test_a_plan_put_into_the_form_and_read_again_is_the_same_plan(name: str, mark: str) -> None:
-    currency = Currency(mark="." if mark == "." else ",")
+    currency = Currency(mark="." if mark == "." else ",", decimals=6)
     found = plan_form.read(plan_form.fields_of(PLANS[name], currency), currency)
     assert found.faults == {}
     assert found.plan == PLANS[name]
+
+
+@pytest.mark.parametrize(
+    ("typed", "decimals", "mark", "said"),
+    [
+        ("20.005", 2, ".", "with at most 2 decimals"),
+        ("20.05", 1, ".", "with at most 1 decimal:"),
+        ("12,50", 0, ",", "without decimals"),
+        ("ten", 0, ",", "write it like 12."),
+        ("20.000001", 2, ".", "with at most 2 decimals"),
+    ],
+)
+def test_a_budget_finer_than_money_is_paid_is_refused_beside_its_field(
+    typed: str, decimals: int, mark: Mark, said: str
+) -> None:
+    found = plan_form.read({"budget": typed, "bid_high": "1"}, Currency(mark=mark, decimals=decimals))
+    assert found.plan is None
+    assert list(found.faults) == ["budget"]
+    assert said in found.faults["budget"]
+
+
+def test_a_budget_and_prices_as_fine_as_can_be_are_read() -> None:
+    whole = plan_form.read({"budget": "13,0", "bid_low": "0,125"}, Currency(mark=",", decimals=0)).plan
+    assert whole is not None
+    assert (whole.budget_micros, whole.bid_low_micros) == (13_000_000, 125_000), (
+        "prices are not paid, but reckoned with"
+    )
+
+
+def test_what_is_taken_is_what_is_shown(town: Town) -> None:
+    """A program may plan to the last digit: the page then says all of them, where the round is opened and after."""
+    made = drafts.draft_round(town.market, town.consumer, plan(budget_micros=20_005_000), "a-finer-draft")
+    app = create_app(Settings(database_url=town.market.settings.database_url), town.clock.__call__, ticking=False)
+    code = round_steps.renew_code(town.market, town.consumer, town.consumer.user_id).code
+    path = f"/consumer/rounds/{made.round_id}"
+    with served(app) as address, httpx.Client(base_url=address, timeout=60) as browser:
+        enter(browser, code)
+        token = {"csrf_token": hidden(browser.get(path).text, "csrf_token")}
+        shown = [browser.get(path).text, browser.get("/consumer").text]
+        assert "put 20.005 in escrow" in shown[0]
+        browser.post(f"{path}/open", data=token)
+        shown += [browser.get(path).text, browser.post(f"{path}/cancel", data=token).text]
+    assert all("20.005" in page and "20.01" not in page for page in shown)
+    assert reads.me(town.market, town.consumer).balance_micros == 900_000_000 - 20_005_000
+    town.market.store.close()
 
 
 @pytest.mark.parametrize(("cap", "fewest"), [("2", 7), ("16", 5), ("0,5", 67)])

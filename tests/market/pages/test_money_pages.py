@@ -108,16 +108,22 @@ def test_a_step_that_comes_too_early_is_refused_in_words_not_in_milliseconds(sit
         round_steps.clear_round(site.market, user, made.round_id)
 
 
-def test_a_market_with_a_currency_writes_it_everywhere(tmp_path: Path) -> None:
-    settings = Settings(database_url=f"sqlite:///{tmp_path}/m.db", currency="EUR", decimal_mark=",")
+@pytest.mark.parametrize(("decimals", "zero", "like"), [(2, "0,00 EUR", "12,50 EUR"), (0, "0 EUR", "12 EUR")])
+def test_a_market_with_a_currency_writes_it_everywhere(tmp_path: Path, decimals: int, zero: str, like: str) -> None:
+    money = {"currency": "EUR", "decimal_mark": ",", "currency_decimals": decimals}
+    settings = Settings(database_url=f"sqlite:///{tmp_path}/m.db", **money)  # type: ignore[arg-type]  # as named
     app = create_app(settings, ticking=False)
     first = round_steps.first_operator(app.state.market)
-    round_steps.register_user(app.state.market, first.user, NewUser(role="consumer", name="C"), "key-of-consumer")
+    new = NewUser(role="consumer", name="C")
+    someone = round_steps.register_user(app.state.market, first.user, new, "key-of-consumer").user
     code = first.code
     with serving(app) as address, httpx.Client(base_url=address) as browser:
         browser.post("/enter", data={"code": code, "door_token": hidden(browser.get("/").text, "door_token")})
-        assert "0,00 EUR" in browser.get("/operator").text
-        assert "Like 12,50 EUR" in browser.get("/operator/ledger").text
+        assert zero in browser.get("/operator").text
+        page = browser.get("/operator/ledger").text
+        assert f"Like {like}." in page
+        asked = {**fields(page, "/operator/ledger/deposit"), "user_id": someone.user_id, "amount": like}
+        assert browser.post("/operator/ledger/deposit", data=asked).status_code == 200, "what it says is taken"
 
 
 def test_an_owner_who_types_a_comma_is_asked_back_and_no_bid_is_sent(site: Site, browser: Browser) -> None:

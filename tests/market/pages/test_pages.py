@@ -15,6 +15,7 @@ from pdqs.market.access import COOKIE
 from pdqs.market.pages import plan_form
 from pdqs.market.pages.consumer import answer_csv
 from pdqs.market.store.schema import offers, rounds
+from pdqs.model.money import Currency
 from pdqs.protocol.device_messages import Bid
 from pdqs.protocol.market_messages import AnswerMessage, NewUser, QueryMessage, Role, RoundPlan, Transfer, User
 
@@ -299,7 +300,7 @@ def test_the_other_choice_is_the_sharper_rule_and_there_are_two() -> None:
 
 
 def test_amounts_are_read_exactly() -> None:
-    form = plan_form.read({"budget": "1,234.000001", "bid_high": "0.3"})
+    form = plan_form.read({"budget": "1,234.000001", "bid_high": "0.3"}, Currency(decimals=6))
     assert form.plan is not None
     assert form.plan.budget_micros == 1_234_000_001
     assert form.plan.bid_high_micros == 300_000

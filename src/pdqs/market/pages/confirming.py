@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 from pdqs.market.pages.render import page
 from pdqs.market.times import moment_text
 from pdqs.model.money import Currency
-from pdqs.protocol.market_messages import Member, Round
+from pdqs.protocol.market_messages import Member, Round, User
 
 
 @final
@@ -49,7 +49,7 @@ def to_cancel(found: Round, money: Currency, *, whose: str) -> Sure:
             button="Discard the draft",
             no="No, keep it",
         )
-    back = money.shown(found.escrow_micros)
+    back = money.exact(found.escrow_micros)
     return Sure(
         question="Cancel this round?",
         about=found.plan.query.text or "(no words)",
@@ -74,6 +74,18 @@ TO_ERASE = Sure(
     what="Your account is closed for good, and nobody can open it again. The ledger keeps its lines, under a number.",
     button="Erase my name",
 )
+
+
+def to_renew_code(person: User, name: str, signed_in: int, asked_at: str) -> Sure:
+    """Before a new code signs someone out of her browsers."""
+    browsers = "1 browser" if signed_in == 1 else f"{signed_in} browsers"
+    return Sure(
+        question=f"Make a new code for {name}?",
+        facts={"Who": f"{name}, {person.role}", "Signed in with": browsers},
+        what="She is signed out there, and whoever has the new code comes in as her. Her programs and devices stay in.",
+        button="Make a new code",
+        kept={"asked_at": asked_at},
+    )
 
 
 def to_change_access(person: Member, change: str, name: str) -> Sure | None:

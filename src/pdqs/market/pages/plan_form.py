@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from starlette.datastructures import ImmutableMultiDict
 
 from pdqs.estimate.enough import fewest_reports
-from pdqs.market.round_terms import terms_of
+from pdqs.market.round_terms import refuse_unreadable, terms_of
 from pdqs.model.errors import InputError, PdqsError
 from pdqs.model.money import MICROS_PER_UNIT, PLAIN, Currency
 from pdqs.model.names import EstimatorName, QueryKind, RuleName
-from pdqs.model.spelling import plain_decimal
+from pdqs.model.spelling import example, plain_decimal
 from pdqs.privacy.loss import cap_q
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, RoundPlan
 
@@ -82,7 +82,7 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
         "attribute": fields["attribute"] or "unnamed",
         "purpose": " ".join(fields["purpose"].split()),
         "use": " ".join(fields["use"].split()),
-        "budget_micros": reader.micros("budget", least=1),
+        "budget_micros": reader.paid("budget"),
         "bid_low_micros": low,
         "bid_high_micros": high,
         "epsilon_max": reader.number("epsilon_max", least=0.01, most=16.0),
@@ -97,6 +97,7 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
     try:
         plan = RoundPlan.model_validate(message)
         terms = terms_of(plan)
+        refuse_unreadable(plan)
     except ValidationError as fault:
         return PlanForm(fields=fields, plan=None, owners=owners, faults=_named(fault))
     except PdqsError as fault:
@@ -243,6 +244,16 @@ class _Reader:
                 f"Give an amount {'above 0 and ' if least else ''}up to {self.currency.shown(MOST_BUDGET_MICROS)}."
             )
         return min(max(found, least), MOST_BUDGET_MICROS)
+
+    def paid(self, name: str) -> int:
+        """An amount that is put in escrow: above nothing, and no finer than money is paid here."""
+        found, decimals = self.micros(name, least=1), self.currency.decimals
+        if not decimals and name in self.faults:
+            self.faults[name] = self.faults[name].replace(f"like {example(self.currency.mark)}", "like 12")
+        if name not in self.faults and found != self.currency.payable(found):
+            most = f"with at most {decimals} decimal{'s' if decimals > 1 else ''}" if decimals else "without decimals"
+            self.faults[name] = f"Give an amount {most}: nothing finer is paid here."
+        return found
 
     def price_range(self) -> tuple[int, int]:
         low, high = self.micros("bid_low"), self.micros("bid_high", least=1)
