@@ -117,3 +117,11 @@ def test_a_confirmation_is_never_guessed_at() -> None:
     for raw, why in ((b"PK\x03\x04...", "save it as CSV first"), (header.encode("utf-16"), "UTF-8")):
         with pytest.raises(UnprocessableError, match=why):
             payout_confirmations.confirmation_text(raw)
+
+
+def test_a_list_that_says_what_somebody_is_lets_her_in_as_nothing_else() -> None:
+    listed = guests_in(b"name,role\nAnn,Owner\nZed,consumer\nBo,\n")
+    with pytest.raises(UnprocessableError, match="nobody was let in: row 3 says 'consumer'"):
+        listed.refuse_other_than("owner")
+    guests_in(b"name,role\nAnn,Owner\nBo,\n").refuse_other_than("owner")
+    guests_in(b"Ann\nBo\n").refuse_other_than("consumer")

@@ -57,6 +57,14 @@ class GuestList:
     groups: list[list[str]]
     rows: list[int]
     """The number of each in the spreadsheet."""
+    roles: list[str]
+    """What the list itself says that they are, in small letters; none where it has no such column."""
+
+    def refuse_other_than(self, role: str) -> None:
+        """Refuse a list that says of somebody that she is something else than what all are let in as."""
+        for row, said in zip(self.rows, self.roles, strict=False):
+            if said not in ("", role):
+                raise _unfit(f"row {row} says {said!r}, and all are to come in as {role}s: a list for each, please")
 
 
 def guests_in(raw: bytes) -> GuestList:
@@ -81,7 +89,8 @@ def guests_in(raw: bytes) -> GuestList:
         raise _unfit(f"it has {len(names):,} names, and 1 to {MOST_AT_ONCE} are let in at a time")
     cells = listed.column("group") if "group" in listed.header else []
     groups = [_groups(cell, row) for row, cell in zip(rows, cells, strict=False)]
-    return GuestList(names=names, groups=groups, rows=rows)
+    roles = [cell.strip().lower() for cell in listed.column("role")] if "role" in listed.header else []
+    return GuestList(names=names, groups=groups, rows=rows, roles=roles)
 
 
 def _groups(cell: str, row: int) -> list[str]:

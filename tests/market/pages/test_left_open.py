@@ -89,7 +89,11 @@ def test_loading_a_new_code_again_makes_no_other_and_signs_nobody_out(site: Site
     again = operator.post(address, data=asked).text
     assert "was shown once already" in again
     assert access.session_of(site.market, session.cookie).user.name == "Ola"
-    fresh = shown_code(operator.post(address, data=fields(again, address)).text)
+    asks = operator.post(address, data=fields(again, address)).text
+    assert "Make a new code for Ola?" in asks
+    assert "1 browser" in asks
+    assert access.session_of(site.market, session.cookie).user.name == "Ola", "nothing is done before the second word"
+    fresh = shown_code(operator.post(address, data=fields(asks, address)).text)
     assert access.redeem(site.market, fresh).name == "Ola"
     with pytest.raises(MarketError):
         access.session_of(site.market, session.cookie)

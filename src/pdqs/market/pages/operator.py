@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from pydantic import ValidationError
+from starlette.datastructures import FormData
 
-from pdqs.market import looking_up, passkeys, people, reads, round_steps
+from pdqs.market import looking_up, page_sessions, passkeys, people, reads, round_steps
 from pdqs.market.clock_state import last_tick
 from pdqs.market.groups import groups_by_user
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
@@ -17,7 +18,7 @@ from pdqs.market.invitation_files import Guest, qr_svg
 from pdqs.market.looking_up import MOST_LETTERS, people_like
 from pdqs.market.namesakes import called, marks, named
 from pdqs.market.pages.code_once import let_in_before, renewed_since
-from pdqs.market.pages.confirming import asked_back, is_confirmed, to_cancel, to_change_access
+from pdqs.market.pages.confirming import Sure, asked_back, is_confirmed, to_cancel, to_change_access, to_renew_code
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
 from pdqs.market.pages.round_step import refusal
@@ -104,8 +105,21 @@ def renew(request: Request, user_id: UserId, session: OperatorSession, form: For
     before = renewed_since(market_of(request), session.user, user_id, form)
     if before is not None:
         return _people_page(request, session.user, shown_before=before)
+    sure = _to_renew(request, session.user, user_id, form)
+    if sure is not None and not is_confirmed(form):
+        return asked_back(request, sure, back="/operator/people")
     made = round_steps.renew_code(market_of(request), session.user, user_id)
     return _people_page(request, session.user, invitation=made)
+
+
+def _to_renew(request: Request, actor: User, user_id: str, form: FormData) -> Sure | None:
+    """What is asked before a code that signs somebody else out; nothing where nobody is signed in."""
+    market = market_of(request)
+    with market.store.read() as connection:
+        person = people.user_by_id(connection, user_id)
+        signed_in = len(page_sessions.listed(market, connection, person)) if user_id != actor.user_id else 0
+        who = called(connection, user_id, person.name)
+    return to_renew_code(person, who, signed_in, str(form.get("asked_at", ""))) if signed_in else None
 
 
 @router.post("/people/{user_id}/{change}")

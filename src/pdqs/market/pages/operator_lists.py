@@ -66,6 +66,7 @@ async def invite_all(request: Request, session: OperatorSession, form: Uploaded)
         role, listed = _ROLES.get(str(form.get("role", ""))), guests_in(await file_of(form))
         if role is None:
             raise ForbiddenError(ProblemType.WRONG_ROLE, "operators are let in one by one, not by a list")
+        listed.refuse_other_than(role)
         new = NewUsers(role=role, names=listed.names, groups=listed.groups)
         made = await run_in_threadpool(register_many, market_of(request), session.user, new, key_of(form))
     except MarketError as refused:
