@@ -18,6 +18,7 @@ from pdqs.owner.bundle import PageServer, write_bundle
 from pdqs.protocol.problems import NotFoundError
 
 from .site import Site, served
+from .test_browser_device import PLAN
 from .test_device_elsewhere import opened
 
 if TYPE_CHECKING:
@@ -275,19 +276,65 @@ def test_silence_and_mistypings_end_with_a_sentence_that_helps(page: Page, devic
 
 
 def test_a_round_that_comes_late_does_not_stand_under_anothers_name(place: Site, page: Page) -> None:
+    """She opens one, it is slow, and she opens another, or turns to the list."""
     _, code = place.invite("owner", "Ann")
-    opened(place)
+    slow = opened(place)
+    consumer, _ = place.invite("consumer", "Office")
+    place.deposit(consumer, 90_000_000)
+    about = PLAN.query.model_copy(update={"text": "Do you like tea?"})
+    tea = PLAN.model_copy(update={"query": about, "attribute": "tea"})
+    quick = round_steps.draft_round(place.market, consumer, tea, "key-tea-round").round_id
+    round_steps.open_round(place.market, consumer, quick)
     enrol(page, place.address, code)
-    one = page.get_by_role("button", name="Do you smoke?")
-    one.wait_for()
     waiting: list[Route] = []
-    page.route("**/v1/notices/*", lambda route: waiting.append(route))
-    page.locator("#rounds").evaluate("rounds => rounds.append(rounds.querySelector('button').cloneNode(true))")
-    one.first.click()
-    page.locator("#rounds button:disabled").wait_for()
-    page.get_by_role("button", name=place.address).click()  # and turns to the list again meanwhile
-    page.locator("#rounds button:enabled").wait_for()
-    for route in waiting:
-        route.continue_()
-    page.wait_for_load_state("networkidle")
-    assert page.locator("#round").is_hidden()
+    page.route(f"**/v1/notices/{slow}", lambda route: waiting.append(route))
+    for turned_to in ("Do you like tea?", place.address):
+        with page.expect_request(f"**/v1/notices/{slow}"):
+            page.get_by_role("button", name="Do you smoke?").click()
+        page.get_by_role("button", name=turned_to).click()
+        if turned_to != place.address:
+            page.get_by_role("heading", name=turned_to).wait_for()
+        page.locator("#rounds button").nth(1).wait_for()
+        with page.expect_response(f"**/v1/notices/{slow}"):
+            waiting.pop().continue_()
+        page.wait_for_timeout(500)  # a page that takes it shows it by then; one that does not, never
+        assert not page.get_by_role("heading", name="Do you smoke?").is_visible()
+        assert "smoke" not in page.locator("#round").inner_text()
+
+
+def test_what_stands_against_an_answer_is_said_beside_it_and_a_lost_report_is_sent_again(
+    place: Site, page: Page
+) -> None:
+    ann, code = place.invite("owner", "Ann")
+    round_id = opened(place)
+    enrol(page, place.address, code)
+    page.get_by_role("button", name="Do you smoke?").click()
+    for price, words in (
+        ("", "nothing is written here"),
+        ("1,5", "could mean 1.5 or 15"),
+        ("5", "within the round's range"),
+    ):
+        page.get_by_label("Your price per unit of epsilon").fill(price)
+        page.get_by_role("button", name="Bid", exact=True).click()
+        page.locator("#round #trouble").get_by_text(words).wait_for()
+    bid_in(page)
+    place.clock.skip(601)
+    round_steps.clear_round(place.market, place.operator, round_id)
+    page.get_by_role("button", name="Do you smoke?").click()
+    send = page.get_by_role("button", name="Randomise and send")
+    send.click()
+    told(page, "Give your answer first: yes or no. Nothing was drawn and nothing was sent.")
+    page.get_by_label("Your true answer").select_option("Yes")
+    send.click()
+    told(page, "Tick what is said below if you agree to it")
+    assert page.get_by_label("Your true answer").input_value() == "1", "what she chose is still there"
+    page.get_by_label("is a fact that you were never asked about").check()
+    page.route("**/report", lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
+    send.click()
+    told(page, f"No answer came from {place.address}. Look whether you are online")
+    page.unroute("**/report")
+    page.get_by_role("button", name="Send the same").click()
+    page.get_by_text("drawn, sent, accepted").wait_for()
+    assert offer_access.report(place.market, ann, round_id).ordinal == 1
+    assert page.locator("#trouble").is_hidden()
+    assert fits(page)

@@ -7,7 +7,7 @@ import { Device } from "./device.mjs";
 import { invitationOf, keepMarket, marketsKept, redeemed, refuseAnother } from "./enrolling.mjs";
 import { saveData, savePage } from "./export.mjs";
 import { Refusal } from "./refusal.mjs";
-import { openRound, STATES } from "./rounds.mjs";
+import { closeRound, openRound, STATES } from "./rounds.mjs";
 import { afterEach, asking, at, doing, onSubmit, paragraph, pressed, table, turns } from "./screen.mjs";
 import { plainDecimal } from "./spelling.mjs";
 import { openStore } from "./store.mjs";
@@ -70,7 +70,8 @@ function presentMarkets() {
 
 async function presentRounds(address) {
   const [visit, isLast] = [visiting(address), turn()];
-  for (const id of ["faults", "round"]) at(id).hidden = true;
+  at("faults").hidden = true;
+  closeRound();
   at("rounds").replaceChildren(paragraph(`Asking ${address} …`));
   const notices = await visit.notices().catch((fault) => {
     if (isLast()) at("rounds").replaceChildren(paragraph("Choose a market."));

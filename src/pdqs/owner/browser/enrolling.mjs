@@ -65,6 +65,7 @@ export async function redeemed(address, ask, code) {
   try {
     answer = await ask("/tokens", { method: "POST", body: JSON.stringify({ code }) });
   } catch (fault) {
+    if (fault.status === 401) throw new Refusal("The market does not know this code: it may have been used or have run out. Ask for another.");
     if (fault.status === 404) throw new Refusal(`There is no market at ${address}: give its address alone.`);
     throw fault;
   }

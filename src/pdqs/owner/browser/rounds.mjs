@@ -25,9 +25,15 @@ export async function presentRound(visit, round) {
   at("round").hidden = false;
 }
 
+/** Show no round, nor one that is still on its way. */
+export function closeRound() {
+  turn();
+  at("round").hidden = true;
+}
+
 /** Open a round from the list: what was shown before goes. */
 export async function openRound(visit, round) {
-  at("round").hidden = true;
+  closeRound();
   await presentRound(visit, round);
   at("round").scrollIntoView({ block: "nearest" });
 }
@@ -73,7 +79,7 @@ function biddingBody(visit, notice, standing) {
       ["About", question.attribute],
       ["Answers", answersInWords(question.domain)],
       ["Most that can be learned", `someone who guessed 50:50 before could be at most ${oddsInWords(most)} sure after (epsilon ${most})`],
-      ["Bids close", moment(notice.bids_close_at_ms)],
+      ["Bids close", `${moment(notice.bids_close_at_ms)}${notice.bids_close_at_ms <= Date.now() ? ", which is over by this device's clock" : ""}`],
     ]),
     details("The terms that you bid on", table([["Hash, checked", notice.terms_hash]])),
     ...(standing ? [paragraph(`Your bid of ${money(standing.bid_micros)} stands. You can change or withdraw it until bids close.`)] : []),
@@ -108,18 +114,20 @@ async function offerBody(visit, round) {
     throw fault;
   }
   const { offer, spending, overall } = review;
+  const lot = offer.lots ? [["The lot", `${lotInWords(offer)} (draw and bid checked)`]] : [];
+  const terms = details("The terms that you bid on", table([["Hash, checked", offer.terms_hash]]));
+  if (offer.q_numerator === 0) return [paragraph("Nothing is asked of you in this round: you send nothing and lose no privacy."), table(lot), terms];
   const shown = [
     table([
       ["Payment", `${money(offer.payment_micros)} (your price comes to ${money(review.leastPaymentMicros)}: checked)`],
       ["Privacy", `epsilon ${review.epsilon.toFixed(4)}: someone who guessed 50:50 before could be at most ${oddsInWords(review.epsilon)} sure after`],
-      ...(offer.lots ? [["The lot", `${lotInWords(offer)} (draw and bid checked)`]] : []),
+      ...lot,
       [offer.question.attribute, `${epsilonText(spending.spentNanos)} spent of ${epsilonText(spending.capNanos)}`],
       ["Everything together", `${epsilonText(overall.spentNanos)} spent of ${epsilonText(overall.capNanos)}`],
       ["Reports close", moment(offer.reports_close_at_ms)],
     ]),
-    details("The terms that you bid on", table([["Hash, checked", offer.terms_hash]])),
+    terms,
   ];
-  if (offer.q_numerator === 0) return [paragraph("Nothing is asked of you in this round: you send nothing and lose no privacy."), ...shown];
   if (review.waits) return [...shown, paragraph(`You are asked in stage ${offer.stage}: your question has not come yet. Look again later.`)];
   if (!review.withinCap) return [...shown, paragraph("This would pass your own lifetime cap, so nothing will be drawn or sent.")];
   return [...shown, answering(visit, review)];
@@ -141,6 +149,7 @@ function answering(visit, review) {
     }
     const code = codeGiven();
     if (code === null) throw new Refusal(`Give your answer first: ${answersInWords(domain)}. Nothing was drawn and nothing was sent.`);
+    if (boxes.some(([, box]) => !box.checked)) throw new Refusal("Tick what is said below if you agree to it; else leave it, and nothing is drawn. Nothing was sent.");
     const stored = await visit.draw(review, code, boxes.filter(([, box]) => box.checked).map(([name]) => name));
     form.reset();
     if (form.isConnected) at("round-body").replaceChildren(...reportBody(visit, stored)); // else another round is shown by now

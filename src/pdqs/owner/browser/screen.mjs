@@ -22,8 +22,9 @@ export const moment = (ms) => local.format(new Date(ms));
 
 /** Nobody answered. It is no refusal: neither of the device's nor of the market's. */
 class Silence extends Error {
-  constructor(address) {
-    const why = navigator.onLine ? `Look whether the address is right, or try again later. A market answers only the pages that it knows of; this one is ${location.origin}.` : "You are offline.";
+  constructor(address, isKnown) {
+    const first = `Look whether the address is right, or try again later. A market answers only the pages that it knows of; this one is ${location.origin}.`;
+    const why = navigator.onLine ? (isKnown ? "Look whether you are online, or try again later." : first) : "You are offline.";
     super(`No answer came from ${address}. ${why} What is kept here is safe, and nothing is drawn twice.`);
     this.name = "Silence";
   }
@@ -32,7 +33,7 @@ class Silence extends Error {
 /** How to ask a market by token; without one, as nobody. */
 export function asking(address, token = "") {
   const ask = asker(address, { Authorization: token && `Bearer ${token}` });
-  return (...given) => ask(...given).catch((fault) => { throw fault instanceof TypeError ? new Silence(address) : fault; }); // how fetch says so
+  return (...given) => ask(...given).catch((fault) => { throw fault instanceof TypeError ? new Silence(address, Boolean(token)) : fault; }); // how fetch says so
 }
 
 function inWords(fault) {
@@ -57,6 +58,7 @@ export const afterEach = (action) => { afterwards = action; };
 
 /** Run what a person started with these buttons, which rest meanwhile; what goes wrong is said on the page. */
 export async function doing(buttons, action) {
+  buttons[0]?.closest("section")?.querySelector("h2").after(at("said"), at("trouble")); // beside what was pressed
   at("trouble").hidden = true;
   at("said").textContent = "";
   buttons.forEach((button) => { button.disabled = true; });
