@@ -102,6 +102,22 @@ def test_money_that_was_taken_back_is_told_on_her_pages(guest: Guest) -> None:
     assert guest.visitor.complaints == []
 
 
+def test_a_cap_that_she_is_typing_stays_though_something_is_found_meanwhile(guest: Guest) -> None:
+    """What is found comes later than the page: it changes what became of reports, and nothing that she can fill in."""
+    held: list[Route] = []
+    guest.visitor.context.route("**/v1/statement*", lambda route: held.append(route))
+    guest.visitor.go("/owner/privacy")
+    cap = guest.page.get_by_label("Lifetime cap", exact=True).first
+    cap.fill("3.25")
+    while not held:
+        guest.page.wait_for_timeout(20)
+    held[0].fulfill(json=held[0].fetch().json() | NOBODY)
+    guest.page.get_by_text("drawn, sent, accepted, paid, taken back").wait_for()
+    assert cap.input_value() == "3.25"
+    guest.visitor.context.unroute_all(behavior="wait")
+    told_nothing(guest, "/owner/privacy")
+
+
 def test_her_own_page_tells_it_too(browser: Browser, device_page: PageServer, tmp_path: Path) -> None:
     with served(tmp_path, device_origins=device_page.address) as site:
         _, code = site.invite("owner", "Ann")

@@ -2,6 +2,7 @@
 
 import { facts, OVERALL } from "../device/account.mjs";
 import { saveData, savePage } from "../device/export.mjs";
+import { tellElsewhere } from "./elsewhere.mjs";
 import { arrived, calm, epsilonText, money, number, numberText, tellFaults, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);
@@ -61,11 +62,15 @@ function sayWhose(all, others) {
 }
 
 async function present(device) {
-  const history = await device.history();
-  sayWhose(history.length, history.filter(isOfAnother(device)).length);
   const names = [...(await device.account()).attributes(), OVERALL];
   const cards = await Promise.all(names.map((attribute) => spendingCard(device, attribute)));
   document.getElementById("spending").replaceChildren(...cards);
+  await presentHistory(device);
+}
+
+async function presentHistory(device) {
+  const history = await device.history();
+  sayWhose(history.length, history.filter(isOfAnother(device)).length);
   const nothing = Object.assign(document.createElement("p"), { className: "card empty", textContent: "Nothing yet." });
   document.getElementById("history").replaceChildren(...(history.length ? history.reverse().map((made) => historyCard(made, isOfAnother(device)(made))) : [nothing]));
 }
@@ -82,7 +87,8 @@ try {
   await present(device);
   const known = (await device.history()).map(facts).join();
   await tellFaults(visit);
-  if ((await device.history()).map(facts).join() !== known) await present(device); // else what she is typing stays
+  await tellElsewhere(visit);
+  if ((await device.history()).map(facts).join() !== known) await presentHistory(device); // a cap that she is typing stays
 } catch (fault) {
   trouble(fault);
 } finally {
