@@ -25,7 +25,7 @@ from pdqs.market.lots import NONCE_SECONDS, NamedBids, bids_found, new_secrets, 
 from pdqs.market.offer_rows import keep_offers
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
-from pdqs.market.round_terms import frozen, receipt_key_of, terms_of
+from pdqs.market.round_terms import frozen, receipt_key_of, refuse_unreadable, terms_of
 from pdqs.market.settling_ahead import Settlement, may_settle, settlement_ahead
 from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
 from pdqs.market.store.schema import rounds
@@ -71,6 +71,7 @@ def open_round(market: Market, actor: User, round_id: str) -> Round:
             raise ConflictError(ProblemType.CANCELLED, "this round was cancelled")
         if row.state == "draft":
             now, plan = market.clock(), plan_of(row)
+            refuse_unreadable(plan)  # it may have been drafted before that was looked at
             closes = now + 1000 * plan.bid_seconds
             secrets = new_secrets(market, plan)
             promised = {**secrets.promised, "asked_by": actor.name}  # the name by which the operator let her in
@@ -244,7 +245,7 @@ def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING)
     same = again.hash == row.terms_hash
     ensure(same, "the terms, as this version reads them, are not those frozen when the round was opened")
     if len(found) < plan.minimum_owners:
-        few = f"{len(found)} owners bid, and the round needs {plan.minimum_owners}"
+        few = f"{len(found)} {'owner' if len(found) == 1 else 'owners'} bid, and the round needs {plan.minimum_owners}"
         _cancel(connection, row, now, few)
         return
     if row.seed is not None and row.nonce is None:

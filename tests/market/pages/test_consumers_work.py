@@ -69,9 +69,7 @@ def test_a_budget_finer_than_money_is_paid_is_refused_beside_its_field(
 def test_a_budget_and_prices_as_fine_as_can_be_are_read() -> None:
     whole = plan_form.read({"budget": "13,0", "bid_low": "0,125"}, Currency(mark=",", decimals=0)).plan
     assert whole is not None
-    assert (whole.budget_micros, whole.bid_low_micros) == (13_000_000, 125_000), (
-        "prices are not paid, but reckoned with"
-    )
+    assert (whole.budget_micros, whole.bid_low_micros) == (13_000_000, 125_000), "prices are not what is paid"
 
 
 def test_what_is_taken_is_what_is_shown(town: Town) -> None:

@@ -22,6 +22,7 @@ from markupsafe import Markup
 from pdqs import __version__
 from pdqs.market.http.mounting import under
 from pdqs.market.pages import charts
+from pdqs.market.pages.called_off import why_called_off
 from pdqs.market.pages.plan_form import METHODS
 from pdqs.market.pages.session import market_of
 from pdqs.market.pages.stage_picture import narrowing, value_at
@@ -94,6 +95,7 @@ def _environment() -> Environment:
         version=__version__,
         device_hash=manifest_hash(),
         column=column,
+        why_called_off=why_called_off,
         asset=asset,
         charts=charts,
         narrowing=narrowing,
