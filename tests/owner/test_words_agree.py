@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 import pdqs
 from owner.hostile.market import honest_document
 from owner.node import mutant, twin
+from pdqs.model import looks
 from pdqs.model.errors import PdqsError
+from pdqs.model.looks import fault_of_labels, is_turned, seen
 from pdqs.model.names import RuleName
-from pdqs.owner.words import plain_words, seen
+from pdqs.owner.words import plain_words
 from pdqs.rounds.canonical import written
 
 FIGURES = (0.0, -0.0, 1.0, 100.0, 0.1, 1e-4, 9.99e-5, 1e-5, 1.5e15, 1e16, 1.25e16, 1e21, 1e22, 5e-324, 1.7e308, -2.5)
@@ -64,6 +67,48 @@ def test_both_fold_words_alike_and_know_how_a_document_is_written() -> None:
     taken = [text for text, good in zip(BAD, found["canonical"][len(GOOD) :], strict=True) if good]
     assert (wrong, taken) == ([], [])
     assert all(written(json.loads(text)) == text for text in GOOD)
+
+
+SAME = (
+    ["Tea", "\u0422ea"], ["HIV", "\u041d\u0406V"], ["Aids", "\u0391ids"], ["mint", "m\u0456nt"], ["al\u04cf", "all"],
+    ["caf\u00e9", "\u0441af\u0435\u0301"], ["no", "n\u0585"], ["1-5", "1\u20135"], ["tea", " tea"], ["10", "1O\u200b"],
+    ["\ue000", "\uf8ff"], ["\u30ab", "\u529b"], ["l", "\u0406"], ["\u03f2at", "cat"], ["\u2160", "I"],
+)  # fmt: skip
+BLANK = (["tea", "\u200b"], ["tea", "\u00a0"], ["tea", "\u2800\u3164"], ["tea", "\ufe0f"])
+APART = (
+    ["I", "l", "1", "|", "O", "0", "o"], ["CO\u2082", "CO", "H\u2082O"], ["\u03b1-blocker", "\u03b2-blocker", "none"],
+    ["\u0434\u0430", "\u043d\u0435\u0442", "\u041d\u0435\u0442"], ["s\u0131n\u0131r", "sinir"],
+    ["Stra\xdfe", "Strasse"], ["\u304a\u8336", "\u30b3\u30fc\u30d2\u30fc", "\u7d05\u8336\u30c6\u30a3\u30fc", "Tea"],
+    ["\ucee4\ud53c", "\ucc28", "\uc5c6\uc74c"], ["\u05d3\u05d9\u05df", "\u05d3\u05d9\u05d5"],
+    ["\u0443\u0441", "\u04af\u0441"], ["\u0634\u0627\u064a", "\u0642\u0647\u0648\u0629", "\u0645\u0627\u0621"],
+    ["\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f468"], ["cafe", "caf\xe9"], ["m", "M"],
+    ["1-5", "6-10", "11-15"],
+)  # fmt: skip
+
+
+def test_both_say_alike_which_answers_look_the_same_and_have_nothing_against_honest_ones() -> None:
+    lists = [*SAME, *BLANK, *APART]
+    found = twin(script="words_twin.mjs", texts=[], documents=[], lists=lists)["faults"]
+    here = [fault_of_labels(labels) for labels in lists]
+    assert [fault and fault[:3] for fault in here] == ["two"] * len(SAME) + ["one"] * len(BLANK) + [""] * len(APART)
+    assert found == [f"{fault[0].upper()}{fault[1:]}." if fault else None for fault in here]
+
+
+def test_both_see_every_letter_alike_and_nothing_where_nothing_is_shown() -> None:
+    """Of all that the older of the two knows: what it does not know yet it cannot take apart."""
+    known = [chr(n) for n in range(0x110000) if unicodedata.category(chr(n)) not in ("Cn", "Cs", "Cc")]
+    texts = [f"a{letter}b" for letter in known]
+    found = twin(script="words_twin.mjs", texts=texts, documents=[])
+    assert found["tables"] == [looks.LOOKALIKES, looks.UNSEEN, looks.TURNING]
+    assert [text for text, there in zip(texts, found["seen"], strict=True) if seen(text) != there] == []
+    assert len(found["ignorable"]) > 4000
+    assert {seen(f"a{chr(n)}b") for n in found["ignorable"]} == {"ab"}
+    assert all(is_turned(letter) for letter in known if unicodedata.bidirectional(letter) in TURNING)
+    words = [text for text, there in zip(texts, found["words"], strict=True) if plain_words(text) != there]
+    assert len(words) < 20
+
+
+TURNING = ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI")
 
 
 def test_a_device_that_does_not_look_at_spelling_is_caught(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pdqs.market.context import Market
 from pdqs.market.groups import require_known
 from pdqs.market.idempotency import derived_id, refuse_other_body
 from pdqs.market.retention import with_retention
-from pdqs.market.round_terms import terms_of
+from pdqs.market.round_terms import refuse_unreadable, terms_of
 from pdqs.market.store.schema import rounds
 from pdqs.market.store.sql import insert_new
 from pdqs.market.views import round_message, summary_of, visible_round
@@ -68,4 +68,5 @@ def _kept(market: Market, plan: RoundPlan) -> dict[str, str]:
         terms_of(plan)
     except PdqsError as fault:
         raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
+    refuse_unreadable(plan)
     return {"plan": plan.model_dump_json(), "summary": summary_of(plan).model_dump_json()}

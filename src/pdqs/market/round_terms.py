@@ -13,6 +13,7 @@ import numpy as np
 from pdqs.model import query
 from pdqs.model.arrays import Integers
 from pdqs.model.errors import TermsError, ensure
+from pdqs.model.looks import fault_of_answers, is_turned
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.model.names import ClearingName, ContractName, EstimatorName, QueryKind, RuleName
 from pdqs.model.query import Query
@@ -20,6 +21,7 @@ from pdqs.present.frames import plain
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 from pdqs.protocol.device_messages import MOST_TERMS, DomainMessage, Question
 from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, RoundPlan
+from pdqs.protocol.problems import ProblemType, UnprocessableError
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.settlement import settle
 from pdqs.rounds.stages import with_words
@@ -60,6 +62,19 @@ def terms_of(plan: RoundPlan) -> Terms:
     ensure(terms.budget_micros == plan.budget_micros, "the budget does not survive being a float")
     ensure(terms.bound_rule is not None, "the terms have no rule")  # a property that refuses a rule which is none
     return terms
+
+
+def refuse_unreadable(plan: RoundPlan) -> None:
+    """Refuse a question that every owner's device would: its consumer is told before anyone is asked."""
+    fault = fault_of_answers(plan.query.domain.domain())
+    if fault:
+        raise UnprocessableError(ProblemType.BAD_TERMS, f"{fault}: choose answers that can be told apart")
+    if any(is_turned(text) for text in (plan.query.text, *plan.query.domain.labels, plan.purpose, plan.use)):
+        raise UnprocessableError(
+            ProblemType.BAD_TERMS,
+            "the question, an answer, the reason or the use holds an invisible mark that turns the direction of"
+            " writing: type it again, without copying",
+        )
 
 
 def question_of(plan: RoundPlan) -> Question:

@@ -13,6 +13,7 @@ import hashlib
 from types import MappingProxyType
 
 from pdqs.model.errors import TermsError
+from pdqs.model.looks import fault_of_answers, is_turned
 from pdqs.model.money import MICROS_PER_UNIT, exact_money
 from pdqs.model.names import ContractName
 from pdqs.owner.dealing import DEAL_CHECKS, closing_ms
@@ -21,7 +22,6 @@ from pdqs.owner.lots import LOT_CHECKS
 from pdqs.owner.price import is_fair, least_payment_micros
 from pdqs.owner.receipt_checks import RECEIPT_CHECKS
 from pdqs.owner.told import MARGIN_MS, Checks, Stage, Told
-from pdqs.owner.words import FINEST, seen
 from pdqs.privacy.loss import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.protocol.device_messages import DomainMessage, Offer
 from pdqs.protocol.receipts import is_weak
@@ -83,14 +83,10 @@ def _key(told: Told) -> str | None:
     return "the terms name a key that anyone can sign with" if is_weak(key) else None
 
 
-def _looks_apart(told: Told) -> str | None:
-    domain = told.promise.terms.domain
-    if domain.kind == "grid":
-        ends = abs(domain.start), abs(domain.start + domain.step * (domain.size - 1))
-        apart = domain.step >= FINEST * max(ends)
-    else:
-        apart = len({seen(str(label)) for label in domain.labels}) == len(domain.labels)
-    return None if apart else "two of the answers look the same, so that nobody could tell which she gives"
+def _turned(told: Told) -> str | None:
+    terms = told.promise.terms
+    turned = any(is_turned(text) for text in (terms.asking.text, *map(str, terms.domain.labels)))
+    return "the question or an answer holds a mark that turns the direction of writing" if turned else None
 
 
 def _hashes_before(told: Told) -> set[str]:
@@ -229,7 +225,8 @@ CHECKS: Checks = MappingProxyType(
                 "list of answers", DomainMessage.of(t.promise.terms.domain), t.notice.question.domain
             ),
         ),
-        "answers apart": ("notice", _looks_apart),
+        "answers apart": ("notice", lambda t: fault_of_answers(t.promise.terms.domain) or None),
+        "one direction": ("notice", _turned),
         "shown bid range": ("notice", _bid_range),
         "shown cap": ("notice", lambda t: _differs("cap", t.promise.terms.epsilon_max, t.notice.epsilon_max)),
         "shown closing time": (

@@ -1,15 +1,21 @@
-"""What words look like to the person who reads them. The browser's twin: ``browser/account.mjs`` and ``checks.mjs``."""
+"""Whether a question was asked before, whatever its spelling.
+
+The browser's twin: ``browser/words.mjs``, which has :mod:`pdqs.model.looks` as well.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-_LOOKALIKES = str.maketrans(
-    "01iıɑɡавгекмнопрстухьѕіјѵһԁԛԝαβγεζηικμνορτυχω",
-    "olllagabrekmhonpctyxbsljvhdqwabyezhlkmvoptyxw",
-)
-"""Letters that look like Latin ones, small or large, and digits that look like letters; the browser has the same."""
+from pdqs.model.looks import LOOKALIKES
+
+_LAST = str.maketrans("01iı|uvʙʜ", "ollllynbh")
+"""Signs that pass for one another when a text is read and not compared, and small letters whose large ones are taken
+for others than they are themselves."""
+_GROUPS = LOOKALIKES.split()
+_LOWERED = {each.lower(): group[0].lower() for group in _GROUPS for each in group[1:] if len(each.lower()) == 1}
+_PLAIN = str.maketrans({**_LOWERED, **{each: group[0].lower() for group in _GROUPS for each in group[1:]}})
 
 
 def plain_words(text: str) -> str:
@@ -21,28 +27,5 @@ def plain_words(text: str) -> str:
     True
     """
     folded = unicodedata.normalize("NFKD", text).lower()
-    return re.sub(r"[\W_\u115f\u1160]+", "", folded).translate(_LOOKALIKES)  # two letters of Hangul are invisible
-
-
-FINEST = 1e-11
-"""The least step of a grid, as a part of its largest number: twelve digits are shown, and values look different."""
-
-
-def seen(label: str) -> str:
-    """An answer as it looks: forms of a letter as one, what is invisible left out.
-
-    >>> seen("e\N{COMBINING ACUTE ACCENT}") == seen("\N{LATIN SMALL LETTER E WITH ACUTE}\N{ZERO WIDTH SPACE} ")
-    True
-    """
-    shown = re.sub(_UNSEEN, "", unicodedata.normalize("NFKC", label))
-    return " ".join("".join(_as_latin(c) for c in shown if unicodedata.category(c) != "Cf").split())
-
-
-def _as_latin(letter: str) -> str:
-    """A letter of another script that looks like a Latin one as that; digits and Latin letters as they are."""
-    small = letter.lower()
-    return letter if letter.isascii() or len(small) != 1 else chr(_LOOKALIKES.get(ord(small), ord(letter)))
-
-
-_UNSEEN = "[\u034f\u115f\u1160\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-"""What shows nothing and is no space: letters of Hangul, a pattern of Braille, marks that join or choose forms."""
+    letters = re.sub(r"[\W_\u115f\u1160]+", "", folded)  # two letters of Hangul are invisible
+    return letters.translate(_PLAIN).translate(_LAST)

@@ -51,7 +51,7 @@ def in_digits(amount: float, digits: int = 6) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
-_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str, most: int = 400) -> str:

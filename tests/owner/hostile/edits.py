@@ -82,3 +82,12 @@ def question(**fields: Any) -> Callable[[Json], None]:
 
 def domain(**fields: Any) -> Callable[[Json], None]:
     return lambda body: body["question"]["domain"].update(fields)
+
+
+def odd_words(text: str) -> Callable[[Script], None]:
+    """The question in other words, in the document and beside it."""
+
+    def prepare(script: Script) -> None:
+        script.question["text"] = script.document["terms"]["query"]["text"] = text
+
+    return prepare

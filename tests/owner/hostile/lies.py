@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .edits import bid_on, domain, instead, on, put, question, says, shown, signed, text_becomes, unhashed, written
+from .edits import (
+    bid_on,
+    domain,
+    instead,
+    odd_words,
+    on,
+    put,
+    question,
+    says,
+    shown,
+    signed,
+    text_becomes,
+    unhashed,
+    written,
+)
 from .lies_about_questions import STAGES
 from .lies_between_rounds import BETWEEN
 from .lies_of_form import FORMS
@@ -411,13 +425,6 @@ def shape(change: Callable[[Json], Any], *also: str, what: str = "GET notice", g
     return Lie(goal=goal, caught_by=frozenset({"shape", *also}), edit=on(what, change))
 
 
-def odd_words(text: str) -> Callable[[Script], None]:
-    def prepare(script: Script) -> None:
-        script.question["text"] = script.document["terms"]["query"]["text"] = text
-
-    return prepare
-
-
 def never(_script: Script, _told: str, status: int, body: Json) -> tuple[int, Json]:
     return closing(status, body, 10**15)
 
@@ -432,7 +439,7 @@ SHAPES = {
         prepare=lambda s: (s.document.update(attribute="Drink <b>"), s.question.update(attribute="Drink <b>")),  # type: ignore[arg-type]  # what it gives is not looked at
     ),
     "words that clear the terminal": written("shape", odd_words("Tea?\u001b[2J")),
-    "words that run backwards": written("shape", odd_words("Tea?\u202egro.live")),
+    "words that run backwards": written({"shape", "one direction"}, odd_words("Tea?\u202egro.live")),
     "a state that no round has": shape(put(state="OPEN"), "open for bids"),
     "labels that are more than their size": shape(domain(size=2), "domain", "shown answers"),
     "a label twice": shape(domain(labels=["tea", "tea", "neither"]), "domain", "shown answers"),

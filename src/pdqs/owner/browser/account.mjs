@@ -3,6 +3,7 @@
 import { NANOS_PER_EPSILON } from "./price.mjs";
 import { Refusal } from "./refusal.mjs";
 import { sha256 } from "./sha256.mjs";
+import { plainWords } from "./words.mjs";
 
 export const DEFAULT_CAP_NANOS = 4 * NANOS_PER_EPSILON;
 export const DEFAULT_OVERALL_CAP_NANOS = 12 * NANOS_PER_EPSILON;
@@ -21,29 +22,6 @@ export function nextRow(rows, fields) {
   const entry = entryText(fields);
   return { entry, hash: chained(rows.at(-1)?.hash ?? FIRST_HASH, entry) };
 }
-
-// Letters that look like Latin ones, small or large, and digits that look like letters; Python's device has the same.
-const LOOK = [..."01iıɑɡавгекмнопрстухьѕіјѵһԁԛԝαβγεζηικμνορτυχω"];
-const LIKE = [..."olllagabrekmhonpctyxbsljvhdqwabyezhlkmvoptyxw"];
-const LOOKALIKES = new Map(LOOK.map((letter, place) => [letter, LIKE[place]]));
-
-/** A text without case, spaces, signs and marks, look-alike letters as one, to tell whether it was asked before. */
-export function plainWords(text) {
-  const folded = text.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]|[\u115f\u1160]/gu, ""); // two letters of Hangul are invisible
-  return [...folded].map((letter) => LOOKALIKES.get(letter) ?? letter).join("");
-}
-
-/** An answer as it looks: forms of a letter as one, what is invisible left out. */
-export function seen(label) {
-  const shown = [...label.normalize("NFKC").replace(UNSEEN, "")].map(asLatin).join("");
-  return shown.split(/\s+/u).filter(Boolean).join(" ");
-}
-
-// What shows nothing, though it is no space: letters of Hangul, a pattern of Braille, marks that join or choose forms.
-const UNSEEN = /\p{Cf}|\u034f|\u115f|\u1160|[\u180b-\u180d]|\u180f|\u2800|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu;
-
-/** A letter of another script that looks like a Latin one as that; digits and Latin letters as they are. */
-const asLatin = (letter) => (letter < "\u0080" ? letter : (LOOKALIKES.get(letter.toLowerCase()) ?? letter));
 
 /** A market's name as all spellings of its address are spelled: one market has one account. */
 export function oneAddress(market) {

@@ -3,7 +3,7 @@
 // by name too; visit.mjs makes it of all that comes in.
 
 import { closedMs, closingMs, DEAL_CHECKS, waits } from "./dealing.mjs";
-import { notedMicros, seen } from "./account.mjs";
+import { notedMicros } from "./account.mjs";
 import { LOT_CHECKS, MARGIN_MS } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
 import { money } from "./money.mjs";
@@ -12,6 +12,7 @@ import { readDocument } from "./reading.mjs";
 import { isSigned, isWeak, paidBy } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 import { sha256 } from "./sha256.mjs";
+import { faultOfLabels, isTurned } from "./words.mjs";
 
 const FINEST = 1e-11; // the least step of a grid, as a part of its largest number: twelve digits are shown
 
@@ -39,10 +40,10 @@ const otherBid = ({ bid, bidThere }) => {
 const withoutClock = (offer) => JSON.stringify([offer.round_id, offer.terms_hash, questionKey(offer.question),
   offer.q_numerator, offer.payment_micros, offer.reports_close_at_ms, offer.chance_numerator, offer.draw, offer.posted_micros,
   offer.lots && [offer.lots.seed, offer.lots.nonce, offer.lots.place, offer.lots.path], offer.stage, offer.side]);
-/** Whether no two of the answers look the same. */
+/** What is wrong with how the answers look, if anything. */
 function looksApart({ kind, labels, start, step, size }) {
-  if (kind === "grid") return step >= FINEST * Math.max(Math.abs(start), Math.abs(start + step * (size - 1)));
-  return new Set(labels.map(seen)).size === labels.length;
+  if (kind !== "grid") return faultOfLabels(labels);
+  return wrong(step >= FINEST * Math.max(Math.abs(start), Math.abs(start + step * (size - 1))), "Two of the answers look the same, so that nobody could tell which she gives.");
 }
 const receiptKey = (key) => (/^[0-9a-f]{64}$/.test(key) ? wrong(!isWeak(key), "The terms name a key that anyone can sign with.")
   : "The terms name no key that receipts could be checked with.");
@@ -72,7 +73,8 @@ export const CHECKS = {
   "shown text": ["notice", (t) => shown("question", t.promise.text, t.notice.question.text)],
   "domain": ["notice", (t) => wrong(domainSize(t.notice.question.domain) !== undefined, "The list of answers contradicts itself.")],
   "shown answers": ["notice", (t) => shown("list of answers", domainKey(t.promise.domain), domainKey(t.notice.question.domain))],
-  "answers apart": ["notice", (t) => wrong(looksApart(t.promise.domain), "Two of the answers look the same, so that nobody could tell which she gives.")],
+  "answers apart": ["notice", (t) => looksApart(t.promise.domain)],
+  "one direction": ["notice", (t) => wrong(![t.promise.text, ...t.promise.domain.labels].some(isTurned), "The question or an answer holds a mark that turns the direction of writing.")],
   "shown bid range": ["notice", (t) => shown("bid range", t.promise.bidRange, `${t.notice.bid_low_micros} to ${t.notice.bid_high_micros}`)],
   "shown cap": ["notice", (t) => shown("cap on epsilon", t.promise.epsilonMax, t.notice.epsilon_max)],
   "shown closing time": ["notice", (t) => shown("closing time", t.promise.closes, t.notice.bids_close_at_ms)],
