@@ -142,6 +142,38 @@ def migrate_database(database: Database = None, config: Config = "") -> None:
         print(f"The database is at revision {revision}.")
 
 
+@run.command()
+def restored(
+    database: Database = None,
+    config: Config = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before every sign-in is ended.")] = False,
+) -> None:
+    """After a backup was put back: end every sign-in that came back with it, and say what has to be entered again.
+
+    Run it before the market is served. Who was shut out since the backup, codes that were used and tokens that were
+    ended would be good again; everyone needs a fresh code afterwards, the operator by pdqs market operator.
+    """
+    from pdqs.cli.restored_words import AGAIN, moments
+    from pdqs.market import Market
+    from pdqs.market.restoring import end_every_sign_in, last_known
+    from pdqs.model.errors import InputError
+
+    settings = settings_given(config, database_url=database)
+    if missing := _missing_file(settings):
+        raise InputError(f"there is no market in {missing!r}: --database names another place")
+    with _up_to_date(settings) as (store, _):
+        market = Market(store=store, settings=settings)
+        print(moments(last_known(market)))
+        if not yes:
+            if not sys.stdin.isatty():
+                raise InputError("nobody is here to be asked, so no sign-in was ended: --yes ends them")
+            if not typer.confirm("End every sign-in, of operators too?"):
+                print("No sign-in was ended.")
+                raise typer.Exit(1)
+        people = end_every_sign_in(market)
+    print(f"The sign-ins of {people:,} {'person' if people == 1 else 'people'} were ended.\n\n{AGAIN}")
+
+
 def _missing_file(settings: Settings) -> str:
     """The SQLite file of the settings, if it is not there yet: its name may be mistyped."""
     file = kept_in(settings.database_url)
