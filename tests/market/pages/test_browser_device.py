@@ -252,7 +252,7 @@ async (round) => {
 
 # A store that looks first and writes later: what a transaction is there to prevent.
 CARELESS = (
-    "append: (decide) => append(database, decide)",
+    "append: (decide) => append(database, seen, decide)",
     """append: async (decide) => {
       const rows = await settled(database.transaction("entries").objectStore("entries").getAll());
       const added = decide(rows);
