@@ -9,7 +9,16 @@ from sqlalchemy import Connection, delete, select
 from pdqs.market import api_tokens, page_sessions, trail
 from pdqs.market.api_tokens import found_user, issue_token, known_user, make_token, user_of_token
 from pdqs.market.context import Market
-from pdqs.market.identity import ID_DIGITS, form_token, hashed, is_form_token, new_secret_word, no_sign_in, user_from
+from pdqs.market.identity import (
+    ID_DIGITS,
+    SECRET_LETTERS,
+    form_token,
+    hashed,
+    is_form_token,
+    new_secret_word,
+    no_sign_in,
+    user_from,
+)
 from pdqs.market.page_sessions import COOKIE, Session, check_csrf, end_session, session_of, start_session
 from pdqs.market.passkeys import end_one_passkey, end_passkeys, kept_passkeys
 from pdqs.market.store.schema import codes, users
@@ -92,7 +101,7 @@ def whose_code(market: Market, code: str) -> User:
             .where(codes.c.code_hash == hashed(code), codes.c.expires_at_ms > market.clock())
         ).one_or_none()
     if row is None:
-        raise _bad_code()
+        raise _bad_code(code)
     return user_from(row)
 
 
@@ -159,9 +168,13 @@ def _redeemed(market: Market, connection: Connection, code: str) -> tuple[User, 
         .returning(codes.c.user_id, codes.c.made_by)
     ).one_or_none()
     if row is None:
-        raise _bad_code()
+        raise _bad_code(code)
     return user_from(connection.execute(select(users).where(users.c.user_id == row.user_id)).one()), row.made_by
 
 
-def _bad_code() -> UnauthorizedError:
-    return UnauthorizedError(ProblemType.BAD_CODE, "the one-time code is unknown, used or has run out: ask for another")
+def _bad_code(code: str) -> UnauthorizedError:
+    """Why a code is none: another one would void the first, so that it is asked for only where that may be needed."""
+    why = "the one-time code is unknown, used or has run out: ask for another"
+    if len(code) != SECRET_LETTERS:
+        why = "this is not a whole one-time code: copy all of it, or the whole link"
+    return UnauthorizedError(ProblemType.BAD_CODE, why)

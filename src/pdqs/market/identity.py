@@ -19,6 +19,8 @@ from pdqs.protocol.problems import NotFoundError, ProblemType
 
 ID_DIGITS = 24
 """How many digits of a hash are in a name made from it."""
+SECRET_LETTERS = 43
+"""How many letters a one-time code has."""
 
 
 def hashed(secret: str) -> str:

@@ -138,7 +138,7 @@ def _codes_that_last(put: Put) -> None:
     def redeemed(_market: Any, connection: Any, code: str) -> Any:
         row = connection.execute(select(codes).where(codes.c.code_hash == access.hashed(code))).one_or_none()
         if row is None:
-            raise access._bad_code()
+            raise access._bad_code(code)
         return people.user_by_id(connection, row.user_id), row.made_by
 
     put(access, "_redeemed", redeemed)

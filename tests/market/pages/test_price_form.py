@@ -17,13 +17,13 @@ RANGE = "Give a price from 0.00 to 1.00."
 def test_a_fault_goes_with_the_price_that_it_was_about(site: Site, browser: Browser, round_id: str) -> None:
     _, visitor = bidding(site, browser, round_id, "Ada", **PHONE)
     page, price, fault = visitor.page, visitor.page.get_by_label(PRICE), visitor.page.locator("#price-fault")
-    for right in (lambda: price.fill("0.40"), lambda: page.get_by_label("as a slider").fill("400000")):
+    for field, right in ((price, "0.40"), (page.get_by_label("as a slider"), "400000")):
         price.fill("0.0000001")
         page.locator("#bid-form button").click()
         fault.get_by_text("has more than six decimals").wait_for()
         assert price.get_attribute("aria-invalid") == "true"
         visitor.shoot("owner-price-fault-phone")
-        right()
+        field.fill(right)
         page.get_by_role("button", name="Bid 0.40").wait_for()
         assert fault.is_hidden()
         assert price.get_attribute("aria-invalid") == "false"

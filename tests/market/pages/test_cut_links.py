@@ -1,0 +1,65 @@
+"""A link that was cut off on its way: she is told to copy all of it, not to ask for another, which would void it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pdqs.market import access
+from pdqs.protocol.problems import UnauthorizedError
+
+from .axe import violations
+from .open_round import PHONE
+from .site import Site, Visitor
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ALL = "This is not a whole one-time code: copy all of it, or the whole link."
+ANOTHER = "The one-time code is unknown, used or has run out: ask for another."
+
+
+def test_a_code_that_is_cut_off_is_told_from_one_that_is_used_up(site: Site) -> None:
+    _, code = site.invite("owner", "Cut")
+    for given in (code[:30], code[:-1], code + "x", ""):
+        for asked in (access.redeem, access.whose_code):
+            with pytest.raises(UnauthorizedError, match="copy all of it, or the whole link"):
+                asked(site.market, given)
+    assert access.redeem(site.market, code).name == "Cut"
+    with pytest.raises(UnauthorizedError, match="ask for another"):
+        access.redeem(site.market, code)
+
+
+@pytest.mark.parametrize("letters", [8, 30])
+def test_at_the_door_a_cut_link_says_to_copy_all_of_it(site: Site, browser: Browser, letters: int) -> None:
+    _, code = site.invite("owner", f"Cut at {letters}")
+    phone = Visitor(browser, site, **PHONE)
+    phone.page.goto(f"{site.address}/enter#{code[:letters]}")
+    phone.press("Sign in")
+    phone.page.get_by_text(ALL).wait_for()
+    assert ANOTHER not in phone.page.locator("main").inner_text()
+    assert violations(phone.page) == []
+    phone.shoot("door-cut-link-phone")
+    phone.page.get_by_label("One-time code").fill(code)
+    phone.press("Sign in")
+    phone.page.wait_for_url("**/owner")
+    phone.context.close()
+
+
+def test_who_is_signed_in_already_is_told_so_too(site: Site, browser: Browser) -> None:
+    _, code = site.invite("owner", "Already in")
+    _, other = site.invite("owner", "Not yet in")
+    visitor = Visitor(browser, site)
+    visitor.enter(code)
+    visitor.page.goto(f"{site.address}/enter#{other[:30]}")
+    visitor.page.get_by_text(ALL).wait_for()
+    visitor.context.close()
+
+
+def test_a_place_on_the_page_is_no_code(site: Site, browser: Browser) -> None:
+    visitor = Visitor(browser, site)
+    visitor.go("/enter#main")
+    visitor.page.wait_for_load_state("networkidle")
+    assert visitor.page.get_by_label("One-time code").input_value() == ""
+    visitor.context.close()
