@@ -10,6 +10,8 @@ import re
 import signal
 import socket
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,8 +28,9 @@ from pdqs.market import Settings, round_steps
 from pdqs.market.client import MarketClient
 from pdqs.market.clock_state import ClockState, last_tick, note_tick
 from pdqs.market.http.app import create_app
-from pdqs.market.http.clock import keep_deadlines
+from pdqs.market.http.clock import keep_deadlines, ticking
 from pdqs.market.http.observe import Metrics
+from pdqs.market.http.readiness import Readiness
 from pdqs.market.http.serving import listening_socket, served
 from pdqs.market.store.database import open_store
 from pdqs.market.store.leader import Leader
@@ -113,6 +116,20 @@ def test_two_workers_serve_one_market_whose_rounds_go_on_by_themselves_and_a_dea
     assert {"clock-started", "clock-leads", "advanced", "clock-stopped"} <= set(events)
     pids = {int(str(line["pid"])) for line in _log(tmp_path) if "pid" in line}
     assert not any(map(_alive, pids))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a priority for each thread")
+def test_the_clock_gives_way_to_requests_where_other_processes_answer_them(town: Town) -> None:
+    mine = os.getpriority(os.PRIO_PROCESS, 0)
+    for apart, gives_way in ((True, True), (False, False)):
+        with ticking(town.market, Metrics(), Readiness(town.market.store), apart=apart):
+            clock = next(thread for thread in threading.enumerate() if thread.name == "pdqs-clock")
+            postman = next(thread for thread in threading.enumerate() if thread.name == "pdqs-postman")
+            _until(lambda: last_tick(town.market).at_ms > 0)
+            ranks = [os.getpriority(os.PRIO_PROCESS, thread.native_id or 0) for thread in (clock, postman)]
+            assert [rank > mine for rank in ranks] == [gives_way, False]
+        town.clock.advance(60)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == mine
 
 
 def test_workers_do_not_outlive_the_process_that_started_them(postgres: str, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +18,15 @@ from pdqs.market.round_letters import tell_closing, tell_stuck
 from pdqs.market.round_steps import advance_due
 from pdqs.market.store.leader import Leader
 
+_GIVING_WAY = 10
+
 
 @contextmanager
-def ticking(market: Market, metrics: Metrics, readiness: Readiness) -> Iterator[None]:
-    """Keep the deadlines in a thread for as long as the block lasts."""
+def ticking(market: Market, metrics: Metrics, readiness: Readiness, *, apart: bool = False) -> Iterator[None]:
+    """Keep the deadlines in a thread for as long as the block lasts; ``apart`` from the processes that answer."""
     stop = threading.Event()
     threads = [
-        threading.Thread(target=_tick, args=(market, metrics, readiness, stop), name="pdqs-clock"),
+        threading.Thread(target=_tick, args=(market, metrics, readiness, stop, apart), name="pdqs-clock"),
         threading.Thread(target=_deliver, args=(market, readiness, stop), name="pdqs-postman"),
     ]
     for thread in threads:
@@ -35,8 +39,10 @@ def ticking(market: Market, metrics: Metrics, readiness: Readiness) -> Iterator[
             thread.join()
 
 
-def _tick(market: Market, metrics: Metrics, readiness: Readiness, stop: threading.Event) -> None:
+def _tick(market: Market, metrics: Metrics, readiness: Readiness, stop: threading.Event, apart: bool) -> None:
     """Keep the deadlines until told to stop, in the process that leads; others stand by."""
+    if apart:
+        _give_way()
     leader, led = Leader(market.store), False
     while not stop.wait(market.settings.tick_seconds):
         leads = readiness.prepare() and leader.leads()
@@ -46,6 +52,16 @@ def _tick(market: Market, metrics: Metrics, readiness: Readiness, stop: threadin
         if leads:
             keep_deadlines(market, metrics)
     leader.resign()
+
+
+def _give_way() -> None:
+    """Where processors are short, let those who answer requests go first: a large round takes seconds of one.
+
+    This thread alone, for workers that are started by its process would be slow as well. Not in a process that answers
+    requests itself: they would wait for the interpreter while this thread, holding it, waits for a processor.
+    """
+    if sys.platform == "linux":  # elsewhere it would be the whole process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GIVING_WAY)
 
 
 def _deliver(market: Market, readiness: Readiness, stop: threading.Event) -> None:

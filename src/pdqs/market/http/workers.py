@@ -46,7 +46,7 @@ def serve_with_workers(settings: Settings) -> None:
     store = open_store(settings.database_url, connections=CLOCK_CONNECTIONS)
     market = Market(store=store, settings=settings)
     log("clock-started", workers=settings.workers, pid=os.getpid())
-    with _told_to_stop() as stop, ticking(market, Metrics(), Readiness(store)):
+    with _told_to_stop() as stop, ticking(market, Metrics(), Readiness(store), apart=True):
         _keep_alive(start, settings.workers, stop)
     store.close()
     log("clock-stopped", pid=os.getpid())
