@@ -3,7 +3,7 @@
 import { Device } from "../device/device.mjs";
 import { printable } from "../device/spelling.mjs";
 import { openStore } from "../device/store.mjs";
-import { asker, MarketRefusal, Visit } from "../device/visit.mjs";
+import { asker, Visit } from "../device/visit.mjs";
 
 import { useCurrency } from "../device/money.mjs";
 
@@ -16,12 +16,11 @@ useCurrency(JSON.parse(meta("currency") || "{}"));
 
 const place = new URL("..", import.meta.url).href.replace(/\/$/, "");
 
-/** Of a request that was refused since the session is no longer this page's: whether somebody else is signed in now. */
+/** Of a request that was refused since the session is no longer this page's: who else is signed in now, if anyone. */
 async function whoIsIn(fault) {
   if (fault.type !== "bad-csrf-token") return fault;
   const { user } = await asker(place)("/me").catch(() => ({}));
-  const isOther = user && user.user_id !== meta("user");
-  return isOther ? Object.assign(new MarketRefusal(fault.status, "somebody-else", "somebody else is signed in"), { who: printable(user.name, 80) }) : fault;
+  return user && user.user_id !== meta("user") ? Object.assign(fault, { who: printable(user.name, 80) }) : fault;
 }
 
 /** This browser's device at this market, for the user who is signed in. `lasting`: whether the browser is asked to keep its

@@ -14,21 +14,22 @@ const SAID = {
   "no-round": "This round cannot be found. Go back to your rounds and choose it there.",
   "no-session": SIGNED_OUT,
   "no-credential": SIGNED_OUT, // her browser has forgotten it, as when cookies are cleared
-  "somebody-else": "Somebody else ({who}) is signed in here now. {unharmed}; to go on as yourself, sign in again.",
   "bad-csrf-token": "You signed in anew in another tab. {unharmed}; reload this page and try again.",
   "wrong-role": "You are signed in as someone who is not an owner. Sign in as the owner to take part.",
   "too-many-requests": "That was too often in too short a time. Wait a minute and try again; nothing is lost.",
   "unavailable": "The market cannot take anything just now. {unharmed}; try again in a moment.",
-  "refused": "The market did not take this. {unharmed}; reload the page and try again.",
 };
+const REFUSED = "The market did not take this. {unharmed}; reload the page and try again.";
+const SOMEBODY_ELSE = "Somebody else ({who}) is signed in here now. {unharmed}; to go on as yourself, sign in again.";
 const OFFLINE = "The market cannot be reached. Look whether you are online, then try again; what is kept here is safe.";
 
 /** A fault as a sentence that helps. `drawn`: it came while a report was sent that is drawn, and its privacy spent. */
 export function inWords(fault, drawn = false) {
   const given = { unharmed: drawn ? "Your report is kept as it was drawn" : "Nothing was changed", who: fault.who };
-  const said = (type) => SAID[type].replace(/\{(\w+)\}/g, (_, name) => given[name]);
-  if (Object.hasOwn(SAID, fault.type ?? "")) return said(fault.type);
-  if (fault.name === "MarketRefusal") return said(fault.status >= 500 ? "unavailable" : "refused");
+  const said = (words) => words.replace(/\{(\w+)\}/g, (_, name) => given[name]);
+  if (fault.who !== undefined) return said(SOMEBODY_ELSE);
+  if (Object.hasOwn(SAID, fault.type ?? "")) return said(SAID[fault.type]);
+  if (fault.name === "MarketRefusal") return said(fault.status >= 500 ? SAID.unavailable : REFUSED);
   if (fault instanceof TypeError) return OFFLINE; // how fetch says that nobody answered
   return fault.message;
 }
