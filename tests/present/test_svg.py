@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pdqs.market.pages import charts
 from pdqs.present.svg import Svg, element, inlined, picture
+from pdqs.protocol.forecasts import ForecastPoint
 
 texts = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"))
 HOSTILE = "</text><script>alert('\"&')</script>"
@@ -50,6 +51,13 @@ def test_a_picture_is_named_and_described() -> None:
 def test_every_chart_is_well_formed_and_holds_no_script(chart: Svg) -> None:
     tags = {part.tag for part in ElementTree.fromstring(chart).iter()}
     assert tags <= {"svg", "title", "desc", "text", "rect", "line", "circle", "p"}
+
+
+def test_a_forecast_without_a_curve_says_why() -> None:
+    here = ForecastPoint(budget_micros=1, half_width=0.25)
+    assert "no time to try other budgets" in charts.precision([here], 1)
+    poorer = [ForecastPoint(budget_micros=budget, half_width=None) for budget in (2, 3)]
+    assert "Other budgets would give no answer" in charts.precision([here, *poorer], 1)
 
 
 def test_two_pictures_of_a_library_share_no_name_on_a_page() -> None:

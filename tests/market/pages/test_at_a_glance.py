@@ -72,7 +72,7 @@ def test_a_consumer_reads_her_own_choice_and_not_its_names(institute: httpx.Clie
     assert "lottery, unbiased" not in shown
     assert "lottery, unbiased" in details
     assert "points of a share" not in shown
-    assert re.search(r"If everyone reports, the offers promised the answer to ± [\d.]+ in 100 owners\.", shown)
+    assert re.search(r"Before anyone had reported, the offers promised the answer to ± [\d.]+ in 100 owners\.", shown)
 
 
 AGE = RoundPlan(

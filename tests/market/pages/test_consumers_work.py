@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import unescape
 
 import httpx
@@ -222,4 +223,71 @@ def test_the_hash_of_a_nonce_comes_with_the_opening_and_the_nonce_once_bids_are_
         town.clock.advance(86_400)
         late = browser.post(f"{at}/nonce", data={**token, "nonce": nonce.hex()})
         assert (late.status_code, "had to be told before" in late.text, " UTC" in late.text) == (409, True, True)
+    town.market.store.close()
+
+
+RENT = plan(
+    query=QueryMessage(kind="mean", text="How much rent?", domain=DomainMessage(kind="grid", size=5001)),
+    attribute="rent",
+    budget_micros=12_000_000,
+    bid_high_micros=500_000,
+)
+ENGLISH = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.])|(?<![\d.,])[1-9]\d{0,2},\d{3}(?!\d)")
+"""A number with an English point, or with its thousands parted otherwise than elsewhere on the page."""
+
+
+def read_text(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<(head|style|script).*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)).split())
+
+
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_with_a_decimal_comma_all_numbers_of_a_page_are_in_one_style(town: Town, decimals: int) -> None:
+    town.add_owners(24)
+    rounds = [settled(town, f"a-mean-{place}", RENT) for place in range(2)]
+    rounds.append(settled(town, "a-count", plan(budget_micros=2_000_000)))
+    rounds.append(drafts.draft_round(town.market, town.consumer, RENT, "a-draft-of-it").round_id)
+    settings = Settings(
+        database_url=town.market.settings.database_url,
+        currency="EUR",
+        decimal_mark=",",
+        currency_decimals=decimals,
+    )
+    pages: dict[str, str] = {}
+    with served(create_app(settings, town.clock.__call__, ticking=False)) as address:
+        for user, paths in (
+            (town.consumer, [f"/consumer/rounds/{found}" for found in rounds]),
+            (
+                town.consumer,
+                ["/consumer", "/consumer/plan?kind=mean&stop=5000&owners=5000", f"/consumer/compare?like={rounds[0]}"],
+            ),
+            (town.consumer, [f"/consumer/rounds/{rounds[-1]}/forecast", "/consumer/plan/preview?owners=40&budget=20"]),
+            (town.operator, ["/operator", "/operator/ledger", "/operator/payouts", f"/operator/rounds/{rounds[0]}"]),
+        ):
+            with httpx.Client(base_url=address, timeout=60) as browser:
+                enter(browser, round_steps.renew_code(town.market, town.operator, user.user_id).code)
+                pages |= {path: read_text(browser.get(path).text) for path in paths}
+    for path, text in pages.items():
+        assert ENGLISH.findall(text) == [], (path, ENGLISH.search(text))
+    assert "a number from 0 to 5.000" in pages[f"/consumer/rounds/{rounds[0]}"]
+    assert re.search(r"± \d+ people", pages["/consumer/plan/preview?owners=40&budget=20"])
+    small = "less than 1 EUR too little to pay yet" if decimals == 0 else "EUR"
+    assert small in pages["/operator/ledger"]
+    town.market.store.close()
+
+
+def test_what_an_owner_might_be_paid_has_no_finer_digits_than_money_has(town: Town) -> None:
+    """In a market without decimals: "about 0,409128 EUR"."""
+    town.add_owners(24)
+    opened = town.open_round(**RENT.model_dump(exclude={"query"}), query=RENT.query)
+    url = town.market.settings.database_url
+    settings = Settings(database_url=url, currency="EUR", decimal_mark=",", currency_decimals=0)
+    app = create_app(settings, town.clock.__call__, ticking=False)
+    with served(app) as address, httpx.Client(base_url=address, timeout=60) as browser:
+        enter(browser, round_steps.renew_code(town.market, town.operator, town.owners[0].user_id).code)
+        text = read_text(browser.get(f"/owner/rounds/{opened.round_id}").text)
+    shown = text.partition("Paid, if asked")[2]
+    assert "0,03 EUR" in shown, "prices are not paid as they are, and keep two decimals"
+    assert "less than 1 EUR" in shown
+    assert "about" not in shown.partition("less than")[0]
+    assert not re.search(r"\d,\d{3,}", shown)
     town.market.store.close()

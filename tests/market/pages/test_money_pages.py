@@ -123,7 +123,14 @@ def test_a_market_with_a_currency_writes_it_everywhere(tmp_path: Path, decimals:
         page = browser.get("/operator/ledger").text
         assert f"Like {like}." in page
         asked = {**fields(page, "/operator/ledger/deposit"), "user_id": someone.user_id, "amount": like}
-        assert browser.post("/operator/ledger/deposit", data=asked).status_code == 200, "what it says is taken"
+        confirm = browser.post("/operator/ledger/deposit", data=asked)
+        assert confirm.status_code == 200, "what it says is taken"
+        browser.post("/operator/ledger/deposit", data=fields(confirm.text, "/operator/ledger/deposit"))
+        assert "1 transaction<" in browser.get("/operator").text
+        after = browser.get("/operator/ledger").text
+        assert "1 transaction, 0 unbalanced." in after
+        assert f"-{like[:-4]}" in after
+        assert "for the outside world; no other accounts are below zero." in after
 
 
 def test_an_owner_who_types_a_comma_is_asked_back_and_no_bid_is_sent(site: Site, browser: Browser) -> None:

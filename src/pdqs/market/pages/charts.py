@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from pdqs.market.pages.numerals import fixed, short, styled, whole
+from pdqs.model.spelling import Mark
 from pdqs.owner.price import odds_in_words
 from pdqs.owner.price import sureness as sure
 from pdqs.present.svg import Svg, element, picture
-from pdqs.present.text import in_digits
 from pdqs.protocol.forecasts import ForecastPoint
 
 Scale = Callable[[float], float]
@@ -22,11 +23,12 @@ Scale = Callable[[float], float]
 _WIDTH = 360.0
 
 
-def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Svg:
+def precision(curve: Sequence[ForecastPoint], budget_micros: int, mark: Mark = ".") -> Svg:
     """Half-width in points against the budget on a logarithmic scale, with the plan's own budget marked."""
     known = [(p.budget_micros / 1e6, 100 * p.half_width) for p in curve if p.half_width is not None]
     if len(known) < 2:
-        return element("p", "Nothing would be bought at these budgets.", class_="empty")
+        why = "There was no time to try other budgets." if len(curve) < 2 else "Other budgets would give no answer."
+        return element("p", why, class_="empty")
     budgets, widths = zip(*known, strict=True)
     left, right, top, bottom, height = 38.0, _WIDTH - 14, 28.0, 196.0, 240.0
     across = _logarithmic(min(budgets), max(budgets), left, right)
@@ -41,26 +43,31 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int) -> Svg:
     here = min(known, key=lambda point: abs(math.log(point[0] * 1e6 / budget_micros)))
     x, y = across(here[0]), down(here[1])
     body = [
-        *_y_axis(y_ticks, down, left, right),
-        *_x_axis(_log_ticks(min(budgets), max(budgets)), across, bottom),
+        *_y_axis(y_ticks, down, left, right, mark),
+        *_x_axis(_log_ticks(min(budgets), max(budgets)), across, bottom, mark),
         element(
             "polygon", class_="area", points=f"{points[0][0]:.1f},{bottom:g} {line} {points[-1][0]:.1f},{bottom:g}"
         ),
         element("polyline", class_="line", points=line),
         element("line", class_="guide", x1=x, y1=y, x2=x, y2=bottom),
         element("circle", class_="dot", cx=x, cy=y, r=6),
-        element("text", f"± {here[1]:.3g}", class_="strong", x=x + 10, y=y - 8),
+        element("text", f"± {short(here[1], mark=mark)}", class_="strong", x=x + 10, y=y - 8),
         _label(left - 6, 12, "± points", "start"),
         _label(0.5 * (left + right), height - 8, "budget", "middle"),
     ]
-    text = (
-        f"From ± {widths[0]:.3g} points at a budget of {budgets[0]:,.2f} to ± {widths[-1]:.3g} at {budgets[-1]:,.2f}."
-    )
+    ends = [(short(widths[end], mark=mark), fixed(budgets[end], 2, mark)) for end in (0, -1)]
+    text = f"From ± {ends[0][0]} points at a budget of {ends[0][1]} to ± {ends[1][0]} at {ends[1][1]}."
     return _chart("precision", height, "Precision against budget", text, body)
 
 
 def interval(
-    value: float, low: float, high: float, least: float, most: float, wide: Sequence[float] | None = None
+    value: float,
+    low: float,
+    high: float,
+    least: float,
+    most: float,
+    wide: Sequence[float] | None = None,
+    mark: Mark = ".",
 ) -> Svg:
     """A figure and its interval on the scale of what is possible; ``wide`` is the one that allows for cheats."""
     left, right, line, height = 14.0, _WIDTH - 14, 34.0, 72.0
@@ -78,16 +85,14 @@ def interval(
         element("rect", class_="outer", x=across(outer[0]), y=line - 14, width=reach, height=28, rx=6),
         element("rect", class_="band", x=across(low), y=line - 10, width=band, height=20, rx=6),
         element("circle", class_="dot", cx=across(value), cy=line, r=7),
-        _label(left, height - 8, _tick_text(least), "start"),
-        *(_label(across(tick), height - 8, _tick_text(tick), "middle") for tick in inner),
-        _label(right, height - 8, _tick_text(most), "end"),
+        _label(left, height - 8, _tick_text(least, mark), "start"),
+        *(_label(across(tick), height - 8, _tick_text(tick, mark), "middle") for tick in inner),
+        _label(right, height - 8, _tick_text(most, mark), "end"),
     ]
-    text = (
-        f"{in_digits(value, 4)}, with an interval from {in_digits(low, 4)} to {in_digits(high, 4)},"
-        f" on a scale from {in_digits(least, 4)} to {in_digits(most, 4)}."
-    )
+    told = [short(end, 4, mark) for end in (value, low, high, least, most, *(wide or ()))]
+    text = f"{told[0]}, with an interval from {told[1]} to {told[2]}, on a scale from {told[3]} to {told[4]}."
     if wide:
-        text += f" If some cheat, from {in_digits(wide[0], 4)} to {in_digits(wide[1], 4)}: the paler band."
+        text += f" If some cheat, from {told[5]} to {told[6]}: the paler band."
     return _chart("interval", height, "The answer and its interval", text, body)
 
 
@@ -96,6 +101,7 @@ def bars(
     values: Sequence[float],
     intervals: Sequence[Sequence[float]],
     wide: Sequence[Sequence[float]] = (),
+    mark: Mark = ".",
 ) -> Svg:
     """One bar for each value of the domain, with its interval, and a paler one that allows for cheats."""
     wide = wide or intervals
@@ -117,9 +123,9 @@ def bars(
                 y2=middle,
             ),
             element("line", class_="whisker", x1=left + low * scale, y1=middle, x2=left + high * scale, y2=middle),
-            _label(_WIDTH - 4, middle + 4, f"{value:,.0f}", "end"),
+            _label(_WIDTH - 4, middle + 4, whole(value, mark), "end"),
         ]
-    text = "; ".join(f"{label}: {value:,.0f}" for label, value in zip(labels[:12], values[:12], strict=True))
+    text = "; ".join(f"{label}: {whole(value, mark)}" for label, value in zip(labels[:12], values[:12], strict=True))
     return _chart("bars", row * len(labels) + 8, "How many owners hold each value", text, body)
 
 
@@ -143,7 +149,9 @@ def sureness(epsilon: float) -> Svg:
     return _chart("sureness", height, "How sure anyone could become of your answer", text, body)
 
 
-def over_time(moments: Sequence[float], values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Svg:
+def over_time(
+    moments: Sequence[float], values: Sequence[float], intervals: Sequence[Sequence[float]], mark: Mark = "."
+) -> Svg:
     """Answers to one question, round by round in the order they ended, each with its interval."""
     left, right, top, bottom, height = 48.0, _WIDTH - 14, 16.0, 176.0, 200.0
     ticks = _linear_ticks(min(low for low, _ in intervals), max(high for _, high in intervals) + 1e-9)
@@ -154,23 +162,23 @@ def over_time(moments: Sequence[float], values: Sequence[float], intervals: Sequ
 
     places = [left + 14 + (right - left - 28) * (moment - first) / span for moment in moments]
     line = " ".join(f"{x:.1f},{down(value):.1f}" for x, value in zip(places, values, strict=True))
-    body = [*_y_axis(ticks, down, left, right), element("polyline", class_="line", points=line)]
+    body = [*_y_axis(ticks, down, left, right, mark), element("polyline", class_="line", points=line)]
     for x, value, (low, high) in zip(places, values, intervals, strict=True):
         body += [
             element("line", class_="whisker", x1=x, y1=down(low), x2=x, y2=down(high)),
             element("circle", class_="dot", cx=x, cy=down(value), r=5),
         ]
-    text = "; ".join(f"{in_digits(value, 4)}" for value in values)
+    text = "; ".join(short(value, 4, mark) for value in values)
     return _chart("over-time", height, "The answers, oldest first", text, body)
 
 
 def split(paid: int, held: int, budget: int) -> Svg:
     """Where a budget is: paid out, still held or promised, and the rest given back."""
-    whole = budget or 1
-    first, second = _WIDTH * paid / whole, _WIDTH * held / whole
+    all_of_it = budget or 1
+    first, second = _WIDTH * paid / all_of_it, _WIDTH * held / all_of_it
     widths = {"track": _WIDTH, "held": first + second, "bar": first}
     body = [element("rect", class_=name, x=0, y=0, width=width, height=14, rx=7) for name, width in widths.items()]
-    text = f"{100 * paid / whole:.0f} % paid, {100 * held / whole:.0f} % held."
+    text = f"{100 * paid / all_of_it:.0f} % paid, {100 * held / all_of_it:.0f} % held."
     return _chart("split", 14.0, "Where the budget is", text, body)
 
 
@@ -187,13 +195,13 @@ def _logarithmic(low: float, high: float, left: float, right: float) -> Scale:
     return lambda x: left + (right - left) * math.log(x / low) / span
 
 
-def _y_axis(ticks: Sequence[float], down: Scale, left: float, right: float) -> list[Svg]:
+def _y_axis(ticks: Sequence[float], down: Scale, left: float, right: float, mark: Mark) -> list[Svg]:
     lines = [element("line", class_="grid", x1=left, y1=down(t), x2=right, y2=down(t)) for t in ticks]
-    return [*lines, *(_label(left - 6, down(t) + 4, f"{t:g}", "end") for t in ticks)]
+    return [*lines, *(_label(left - 6, down(t) + 4, styled(f"{t:g}", mark), "end") for t in ticks)]
 
 
-def _x_axis(ticks: Sequence[float], across: Scale, bottom: float) -> list[Svg]:
-    return [_label(across(t), bottom + 18, _tick_text(t), "middle") for t in ticks]
+def _x_axis(ticks: Sequence[float], across: Scale, bottom: float, mark: Mark) -> list[Svg]:
+    return [_label(across(t), bottom + 18, _tick_text(t, mark), "middle") for t in ticks]
 
 
 def _linear_ticks(low: float, high: float, about: int = 4) -> list[float]:
@@ -223,12 +231,12 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return [t for t in inside if math.isclose(10.0 ** round(math.log10(t)), t)] or inside[::2]
 
 
-def _tick_text(value: float) -> str:
+def _tick_text(value: float, mark: Mark = ".") -> str:
     """
-    >>> _tick_text(1500.0), _tick_text(2_000_000.0), _tick_text(0.5)
-    ('1.5k', '2M', '0.5')
+    >>> _tick_text(1500.0), _tick_text(2_000_000.0), _tick_text(0.5, ",")
+    ('1.5k', '2M', '0,5')
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
+            return styled(f"{value / size:g}{letter}", mark)
+    return styled(f"{value:g}", mark)

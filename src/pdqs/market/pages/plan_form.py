@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from starlette.datastructures import ImmutableMultiDict
 
 from pdqs.estimate.enough import fewest_reports
+from pdqs.market.pages.numerals import short
 from pdqs.market.round_terms import refuse_unreadable, terms_of
 from pdqs.model.errors import InputError, PdqsError
 from pdqs.model.money import MICROS_PER_UNIT, PLAIN, Currency
@@ -209,7 +210,8 @@ class _Reader:
     currency: Currency
 
     def number(self, name: str, *, least: float = -1e12, most: float = 1e12) -> float:
-        bounds = f"Give a number from {least:,.6g} to {most:,.0f}." if most < 1e12 else ""
+        mark = self.currency.mark
+        bounds = f"Give a number from {short(least, 6, mark)} to {short(most, 6, mark)}." if most < 1e12 else ""
         try:
             value = self._signed(self.fields[name][:90])
         except InputError as doubt:

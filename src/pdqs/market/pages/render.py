@@ -5,29 +5,28 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pdqs import __version__
 from pdqs.market.http.mounting import under
-from pdqs.market.pages import charts
+from pdqs.market.pages import charts, numerals
 from pdqs.market.pages.called_off import why_called_off
 from pdqs.market.pages.plan_form import METHODS
 from pdqs.market.pages.session import market_of
 from pdqs.market.pages.stage_picture import narrowing, value_at
 from pdqs.market.times import left, moment_text
-from pdqs.model.money import Currency, decimals_of
+from pdqs.model.money import PLAIN, Currency, decimals_of
 from pdqs.model.names import QueryKind
 from pdqs.owner.bundle import manifest_hash
 from pdqs.owner.lots import chance_in_words
@@ -59,7 +58,8 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
         "told_currency": json.dumps(dataclasses.asdict(market.settings.money)),
         "fresh_key": secrets.token_urlsafe(18),
     }
-    html = under(market.settings.prefix, _environment().get_template(template).render({**known, **values}))
+    written = _environment(market.settings.money).get_template(template).render({**known, **values})
+    html = under(market.settings.prefix, written)
     # Pages hold balances and bids: nothing on the way may keep a copy.
     return HTMLResponse(html, status_code=status, headers={"Cache-Control": "no-store"})
 
@@ -72,7 +72,8 @@ def address_of_market(request: Request) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(currency: Currency = PLAIN) -> Environment:
+    """The templates, with amounts and numbers as this market writes them."""
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -80,25 +81,29 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    mark = currency.mark
+    written = (numerals.number, numerals.figure, numerals.whole, numerals.short, numerals.fixed, numerals.people)
+    environment.filters.update({each.__name__: partial(each, mark=mark) for each in written})
     environment.filters.update(
-        money=_money,
-        owed=_owed,
-        exact=_exact,
+        money=partial(_money, currency),
+        owed=partial(_owed, currency),
+        price=partial(_price, currency),
+        exact=currency.exact,
         when=when,
         until=until,
-        number=number,
-        figure=figure,
         chance=chance_in_words,
         odds=odds_in_words,
     )
+    drawn = (charts.precision, charts.interval, charts.bars, charts.over_time)
+    pictures = {each.__name__: partial(each, mark=mark) for each in drawn}
     environment.globals.update(
         version=__version__,
         device_hash=manifest_hash(),
         column=column,
         why_called_off=why_called_off,
         asset=asset,
-        charts=charts,
-        narrowing=narrowing,
+        charts=SimpleNamespace(**pictures, sureness=charts.sureness, split=charts.split),
+        narrowing=partial(narrowing, mark=mark),
         value_at=value_at,
         state_words=STATE_WORDS,
         kind_words=KIND_WORDS,
@@ -133,58 +138,30 @@ def column(currency: Currency, micros: Sequence[int]) -> list[str]:
     return [currency.bare(amount, decimals) for amount in micros]
 
 
-def _currency(context: Context) -> Currency:
-    found = context["currency"]
-    assert isinstance(found, Currency)
-    return found
-
-
 def _amount(shown: str, exact: str) -> Markup:
     """An amount as people write it; where that is not all of it, the rest is in its title."""
     title = Markup(' title="exactly {}"').format(exact) if shown != exact else ""
     return Markup('<data value="{}"{}>{}</data>').format(exact, title, shown)
 
 
-@pass_context
-def _money(context: Context, micros: int) -> Markup:
-    """An amount, to the nearest."""
-    return _amount(_currency(context).shown(micros), _currency(context).exact(micros))
+def _money(currency: Currency, micros: int) -> Markup:
+    """An amount, to the nearest; one that is too small to be paid is said to be."""
+    return _amount(_tiny(currency, micros) or currency.shown(micros), currency.exact(micros))
 
 
-@pass_context
-def _owed(context: Context, micros: int) -> Markup:
+def _owed(currency: Currency, micros: int) -> Markup:
     """What somebody is to have, never shown as more than it is."""
-    return _amount(_currency(context).owed(micros), _currency(context).exact(micros))
+    return _amount(_tiny(currency, micros) or currency.owed(micros), currency.exact(micros))
 
 
-@pass_context
-def _exact(context: Context, micros: int) -> str:
-    """An amount to the last digit, as text."""
-    return _currency(context).exact(micros)
+def _price(currency: Currency, micros: int) -> Markup:
+    """What is asked for a unit of epsilon, which is not paid as it is: two decimals also where money has none."""
+    finer = dataclasses.replace(currency, decimals=max(currency.decimals, 2))
+    return _amount(finer.shown(micros), currency.exact(micros))
 
 
-def number(value: float) -> str:
-    """A figure for people: thousands parted, four digits that count.
-
-    >>> number(12345.678), number(0.123456), number(42.0)
-    ('12,346', '0.1235', '42')
-    """
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
-def figure(value: float, low: float, high: float) -> str:
-    """A figure with as many decimals as its interval has to say anything about.
-
-    >>> figure(67.84, 67.84, 110.2), figure(0.6179, 0.6179, 1.382), figure(7, 6.5, 7.5)
-    ('68', '0.62', '7.0')
-    """
-    width = high - low
-    if width <= 0:
-        return number(value)
-    places = min(max(1 - math.floor(math.log10(width)), 0), 6)
-    return f"{value:,.{places}f}"
+def _tiny(currency: Currency, micros: int) -> str:
+    return f"less than {currency.exact(currency.step)}" if 0 < micros < currency.step else ""
 
 
 def when(ms: int | None) -> Markup:

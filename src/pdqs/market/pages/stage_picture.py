@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pdqs.market.pages.numerals import short
+from pdqs.model.spelling import Mark
 from pdqs.present.svg import Svg, element, picture
-from pdqs.present.text import in_digits
 from pdqs.protocol.market_messages import AnswerMessage, Round
 
 _WIDTH, _LEFT, _RIGHT, _ROW = 360.0, 66.0, 346.0, 26.0
@@ -15,7 +16,7 @@ def value_at(found: Round, code: int) -> float:
     return domain.start + domain.step * code
 
 
-def narrowing(found: Round, answer: AnswerMessage | None) -> Svg:
+def narrowing(found: Round, answer: AnswerMessage | None, mark: Mark = ".") -> Svg:
     """A row for each stage that has opened: the whole domain, what is ruled out of it, and what is left open."""
     size = found.plan.query.domain.size
     rows = [(f"Stage {each.number}", value_at(found, each.low), value_at(found, each.high)) for each in found.stages]
@@ -39,6 +40,6 @@ def narrowing(found: Round, answer: AnswerMessage | None) -> Svg:
         body.append(element("rect", class_=kind, x=left, y=middle - 8, width=right - left, height=16, rx=5))
     height = _ROW * len(rows) + 28
     ends = ((_LEFT, least, "start"), (_RIGHT, most, "end"))
-    body += [element("text", in_digits(end, 4), x=x, y=height - 8, text_anchor=side) for x, end, side in ends]
-    text = "; ".join(f"{label}: {in_digits(low, 4)} to {in_digits(high, 4)}" for label, low, high in rows)
+    body += [element("text", short(end, 4, mark), x=x, y=height - 8, text_anchor=side) for x, end, side in ends]
+    text = "; ".join(f"{label}: {short(low, 4, mark)} to {short(high, 4, mark)}" for label, low, high in rows)
     return picture("narrowing", _WIDTH, height, *body, title="What is left open", text=f"{text}.", class_="chart")
