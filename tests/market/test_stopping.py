@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,7 +18,8 @@ import httpx
 import pytest
 
 from market.test_commands_of_the_shell import PDQS
-from market.town import Town
+from market.test_deployment import _until as until
+from market.town import Town, new_database
 from pdqs.market import access
 from pdqs.market.context import system_clock
 from pdqs.market.http.changes import Changes
@@ -45,6 +47,11 @@ def _serving(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str],
         process.communicate()
 
 
+def _events(folder: Path) -> list[str]:
+    """What the log tells of, a word to each line; a line that is none of the log's is a fault."""
+    return [str(json.loads(line)["event"]) for line in (folder / "log").read_text().splitlines()]
+
+
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_follows_a_round_hears_the_end_at_once_and_nothing_but_the_log_is_printed(
     either_town: Town, tmp_path: Path, told: signal.Signals
@@ -66,6 +73,7 @@ def test_whoever_follows_a_round_hears_the_end_at_once_and_nothing_but_the_log_i
             heard = answer.iter_text()
             assert next(heard).startswith("retry:"), answer.status_code
             following.append(heard)
+        until(lambda: _events(tmp_path).count("started") == (2 if many else 1))
         if told == signal.SIGINT:
             os.killpg(process.pid, told)  # as a terminal does: to every process of the server
         else:
@@ -74,8 +82,7 @@ def test_whoever_follows_a_round_hears_the_end_at_once_and_nothing_but_the_log_i
         ended = process.wait(timeout=120)
     assert ends == [": come back\n\n"] * FOLLOWERS
     assert ended in ((0,) if many or told == signal.SIGINT else (0, -told))
-    log = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]  # a line of anything else fails
-    said = [line["event"] for line in log]
+    said = _events(tmp_path)
     assert said.count("stopped") == (2 if many else 1)
     assert not {"server", "fault", "worker-died"} & set(said)
 
@@ -112,3 +119,24 @@ def test_what_the_server_below_has_to_say_is_a_line_of_the_log_which_quotes_nobo
         process.wait(timeout=120)
     log = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [line["said"] for line in log if line["event"] == "server"] == ["Invalid HTTP request received."]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the processes as Linux shows them")
+def test_workers_do_not_hear_ctrl_c_themselves_also_while_they_start(postgres: str, tmp_path: Path) -> None:
+    """They would end in the middle of an import, with a traceback; whoever started them tells them to stop."""
+    url = new_database(postgres, "stopped_early")
+    with _serving(tmp_path, "--database", url, "--workers", "2") as (process, _):
+        listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+
+        def importing() -> list[int]:
+            children = [int(each) for each in listed.read_text().split()]
+            return [each for each in children if "numpy" in Path(f"/proc/{each}/maps").read_text()]
+
+        until(lambda: len(importing()) == 2)
+        for worker in importing():
+            os.kill(worker, signal.SIGINT)
+        until(lambda: _events(tmp_path).count("started") == 2)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=120) == 0
+    said = _events(tmp_path)
+    assert (said[-1], said.count("stopped"), "worker-died" in said) == ("clock-stopped", 2, False)

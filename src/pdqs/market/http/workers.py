@@ -12,6 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from types import FrameType
@@ -40,7 +41,8 @@ def serve_with_workers(settings: Settings) -> None:
 
     def start(number: int) -> BaseProcess:
         worker = processes.Process(target=_work, args=(settings, str(number)), name=f"pdqs-worker-{number}")
-        worker.start()
+        with _without_interrupts():
+            worker.start()
         return worker
 
     store = open_store(settings.database_url, connections=CLOCK_CONNECTIONS)
@@ -67,6 +69,18 @@ def _keep_alive(start: Starts, count: int, stop: threading.Event) -> None:
         if worker.is_alive():
             worker.kill()
             worker.join()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C at a terminal goes to every process there. One that is started inside does not hear it, whatever it is at
+    (importing, say): the process that started it tells it to stop."""
+    resource_tracker.ensure_running()  # before: it lets interrupts through again when it has begun
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
