@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import random
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -109,6 +110,36 @@ def test_both_put_the_question_in_the_same_plain_words(vectors: dict[str, Any], 
         at = case["domain"]
         domain = Domain(kind="grid", start=at["start"], step=at["step"], size=at["size"])
         assert question_of(case["question"], domain).said("monthly income") == said
+
+
+ODD_TEXTS = (
+    *("What is your income?", "What's your age ?", "WHAT IS YOUR x?", "How old?", "", "What is your $& ?"),
+    *("What i\u017f your x?", "What is your income\ufeff?", "What is your \ufeffincome?", "what is your a\u00a0?"),
+    *("What is your a? b?", "What is your  x?", "What is your \u3000x?", "What\u2019s your \u212a?"),
+    *("What is your x\x85?", "What is your x\u2029?", "What is your ??"),
+)
+
+
+def some_sides(count: int) -> list[dict[str, Any]]:
+    """Sides of any grid, many of them at a tie of the twelfth digit."""
+    chance = random.Random(29)
+    found = []
+    for _ in range(count):
+        size, step = chance.randrange(2, 10_001), chance.choice([1.0, 0.1, 0.5, 0.25, 10 ** chance.uniform(-9, 9)])
+        ties = (12_345_678_901.25, -568_353_593_870.5, 1_000_000_000_000.5, 0.0, -0.0, 2.0**-40)
+        start = chance.choice([*ties, chance.uniform(-1e6, 1e6), float(chance.randrange(-(10**12), 10**12))])
+        domain = {"start": start, "step": step, "size": size}
+        found.append({"code": chance.randrange(size - 1), "domain": domain, "text": chance.choice(ODD_TEXTS)})
+    return found
+
+
+def test_both_word_a_side_alike_whatever_its_number_and_its_text(tmp_path: Path) -> None:
+    cases = some_sides(3000)
+    here = [Side(Domain(kind="grid", **case["domain"]), case["code"]).said_of(case["text"]) for case in cases]
+    assert twin(asides=cases)["asides"] == here
+    rounded = "Math.abs(x).toExponential(11)"
+    weak = mutant(tmp_path, "questions.mjs", rounded, "Math.abs(x).toExponential(10)")
+    assert twin(weak, asides=cases)["asides"] != here
 
 
 LAWS: list[dict[str, Any]] = [

@@ -67,7 +67,13 @@ def offer_in_words(review: Review) -> str:
 
 
 def answers_in_words(domain: Domain) -> str:
-    """What an owner may answer."""
+    """All that an owner may answer: what is not shown could be anything.
+
+    >>> answers_in_words(Domain.categories(list("abcdefg")))
+    "'a', 'b', 'c', 'd', 'e', 'f', 'g'"
+    """
+    if domain.kind == "categories":
+        return ", ".join(repr(label) for label in domain.labels)
     return "yes or no" if domain.kind == "binary" else str(domain)
 
 

@@ -17,6 +17,7 @@ from pdqs.model import columns
 from pdqs.model.arrays import Column, Floats, Integers, Values, cells
 from pdqs.model.checks import number, shown, text, whole
 from pdqs.model.errors import DomainError, RowError
+from pdqs.model.figures import in_full
 
 LARGEST_DOMAIN = 2**31
 KINDS = ("binary", "categories", "grid")
@@ -144,7 +145,7 @@ class Domain:
             good = (np.abs(position - codes) <= 1e-6) & (codes >= 0) & (codes < self.size)
         if not good.all():
             row = int(np.argmin(good))
-            raise RowError(row + 1, column, f"{numbers[row]:g} is not in the domain ({self})")
+            raise RowError(row + 1, column, f"{numbers[row]:.12g} is not in the domain ({self})")
         return codes.astype(np.int64)
 
     def _numbers(self, values: Column, column: str) -> Floats:
@@ -193,7 +194,8 @@ class Domain:
         (Domain.grid(14, 61, 1), Domain.categories(['a', 'b']), Domain.binary())
         """
         if self.kind == "grid":
-            return f"Domain.grid({self.start:g}, {self.start + self.step * (self.size - 1):g}, {self.step:g})"
+            ends = self.start, self.start + self.step * (self.size - 1), self.step
+            return f"Domain.grid({', '.join(map(in_full, ends))})"
         return "Domain.binary()" if self.kind == "binary" else f"Domain.categories([{self}])"
 
     def _repr_html_(self) -> str:
@@ -201,13 +203,18 @@ class Domain:
         return f"<div><strong>{self.size:,} values</strong> {escape(str(self))}</div>"
 
     def __str__(self) -> str:
+        """In few words: of many categories, the first.
+
+        >>> print(Domain.grid(1999999.5, 2000000.5, 0.5))
+        1999999.5 to 2000000.5 by 0.5
+        """
         if self.kind == "binary":
             return "0 or 1"
         if self.kind == "categories":
             shown = ", ".join(repr(label) for label in self.labels[:5])
             return shown + (f", ... {self.size} in all" if self.size > 5 else "")
         stop = self.start + self.step * (self.size - 1)
-        return f"{self.start:g} to {stop:g} by {self.step:g}"
+        return f"{in_full(self.start)} to {in_full(stop)} by {in_full(self.step)}"
 
 
 def _plain_labels(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:

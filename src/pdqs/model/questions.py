@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import ClassVar, Protocol, final
 
 import numpy as np
@@ -29,6 +28,7 @@ from pdqs.model.arrays import Floats
 from pdqs.model.checks import shown, whole
 from pdqs.model.domain import Domain
 from pdqs.model.errors import TermsError
+from pdqs.model.figures import in_threes
 from pdqs.model.names import QuestionKind
 
 LARGEST_BUCKETED = 2**20
@@ -109,7 +109,7 @@ class Level:
 
     def said(self, subject: str) -> str:
         numbers = self.numbers
-        shown_levels = ", ".join(_figure(x) for x in numbers[:-1]) + f" or {_figure(numbers[-1])}"
+        shown_levels = ", ".join(in_threes(x) for x in numbers[:-1]) + f" or {in_threes(numbers[-1])}"
         return f"Which is nearer to your {subject}: {shown_levels}? (Rounded up or down at random, right on average.)"
 
 
@@ -140,7 +140,7 @@ class Side:
         return self.domain.start + self.domain.step * self.code
 
     def said(self, subject: str) -> str:
-        return f"Is your {subject} at most {_figure(self.number)}?"
+        return f"Is your {subject} at most {in_threes(self.number)}?"
 
     def said_of(self, text: str) -> str:
         """The question in plain words, where the round as a whole asks ``text``.
@@ -151,7 +151,7 @@ class Side:
         'How old are you? Is it at most 40?'
         """
         subject = _ASKED_FOR.fullmatch(text)
-        return self.said(subject[1]) if subject else f"{text} Is it at most {_figure(self.number)}?".strip()
+        return self.said(subject[1]) if subject else f"{text} Is it at most {in_threes(self.number)}?".strip()
 
 
 @final
@@ -182,7 +182,7 @@ class Bucket:
         return f"Which of these {self.buckets} groups, mixed for you alone, holds your {subject}?"
 
 
-_ASKED_FOR = re.compile(r"what(?: is|'s|\u2019s) your (\S[^?]*?)\s*\?", re.IGNORECASE)
+_ASKED_FOR = re.compile(r"what(?: is|'s|\u2019s) your ([^ ?][^?]*?) *\?", re.IGNORECASE | re.ASCII)
 
 KINDS = (Value, Level, Side, Bucket)
 """Every question there is, by its ``kind``."""
@@ -213,12 +213,3 @@ def _within(value: int, least: int, most: int, what: str) -> int:
     if not least <= plain <= most:
         raise TermsError(f"{what} must be from {least:,} to {most:,} here, got {shown(value)}")
     return plain
-
-
-def _figure(x: float) -> str:
-    """A number as people write it.
-
-    >>> _figure(2500.0), _figure(0.1 + 0.2), _figure(1e10)
-    ('2,500', '0.3', '10,000,000,000')
-    """
-    return f"{Decimal(f'{x:.12g}'):,f}"

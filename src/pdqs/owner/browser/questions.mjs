@@ -125,10 +125,18 @@ function philox(counter, key) {
   return [x0, x1, x2, x3];
 }
 
+/** A number as people read it: twelve digits, all of them written out, thousands apart. */
+export function figure(x) {
+  const [lead, power] = Math.abs(x).toExponential(11).split("e");
+  const [digits, places] = [lead.replace(".", "").replace(/0+$/, ""), Number(power) + 1];
+  const whole = places > 0 ? digits.slice(0, places).padEnd(places, "0") : "0";
+  const part = places > 0 ? digits.slice(places) : digits && "0".repeat(-places) + digits;
+  return `${x < 0 ? "-" : ""}${whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ",")}${part ? `.${part}` : ""}`;
+}
+
 /** The question in plain words; `domain` is {start, step, size} and `subject` such as "monthly income". */
 export function said(question, domain, subject) {
   kappa(question, domain.size);
-  const figure = (x) => Number(x.toPrecision(12)).toLocaleString("en-US", { maximumFractionDigits: 20 });
   switch (question.kind) {
     case "side":
       return `Is your ${subject} at most ${figure(domain.start + domain.step * question.code)}?`;
@@ -148,7 +156,7 @@ export function said(question, domain, subject) {
   }
 }
 
-const ASKED_FOR = /^what(?: is|'s|\u2019s) your (\S[^?]*?)\s*\?$/i;
+const ASKED_FOR = /^what(?: is|'s|\u2019s) your ([^ ?][^?]*?) *\?$/i;
 
 /** A side in plain words, where the round as a whole asks `text`. */
 export function saidOf(question, domain, text) {

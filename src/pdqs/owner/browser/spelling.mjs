@@ -60,6 +60,6 @@ export function number(text, mark = ".") {
 /** Words from outside as one line: nothing that turns the direction or starts a line, and not too long. The twin of
  * `printable` in pdqs/present/text.py. */
 export function printable(words, most = 400) {
-  const shown = [...String(words).replace(/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu, "?")];
+  const shown = [...String(words).replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?")];
   return shown.length <= most ? shown.join("") : `${shown.slice(0, most - 1).join("")}…`;
 }

@@ -65,7 +65,7 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
     const found = parsed(text);
     if (!answer.ok) {
       const said = typeof found?.detail === "string" ? found.detail : `it answered ${answer.status}`;
-      throw new MarketRefusal(answer.status, found?.type, said.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "?").slice(0, 400));
+      throw new MarketRefusal(answer.status, found?.type, said.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?").slice(0, 400));
     }
     return found;
   };
