@@ -84,6 +84,12 @@ def test_the_picture_can_be_downloaded_with_both_intervals_and_its_question(answ
         answered.page.get_by_role("button", name="Download PNG").click()
     picture = started.value.path().read_bytes()
     assert picture.startswith(b"\x89PNG")
+    assert re.fullmatch(r"do-you-like-tea-\d{4}-\d\d-\d\d\.png", started.value.suggested_filename)
+    words = answered.page.get_by_role("button", name="Download PNG").get_attribute("data-words") or ""
+    assert re.match(r"Owners who would say yes: \d+, between [\d.]+ and [\d.]+\.\n", words)
+    wide, high = (int.from_bytes(picture[place : place + 4]) / 3 for place in (16, 20))
+    assert wide == 392
+    assert high > 72 + 14 + 11 * len(words.splitlines()), "there is a line for each sentence below the picture"
     ARTIFACTS.joinpath("market-answer-picture.png").write_bytes(picture)
     assert not answered.complaints
 
@@ -94,3 +100,7 @@ def test_the_answer_can_be_downloaded_and_is_the_one_shown(answered: Visitor) ->
     answer = json.loads(started.value.path().read_text(encoding="utf-8"))
     assert answered.page.locator(".answer .big-figure .value").inner_text() == f"{answer['values'][0]:,.0f}"
     assert answer["owners"] == OWNERS
+    with answered.page.expect_download() as started:
+        answered.page.get_by_role("link", name="Download CSV").click()
+    assert re.fullmatch(r"do-you-like-tea-\d{4}-\d\d-\d\d\.csv", started.value.suggested_filename)
+    assert "Do you like tea?" in started.value.path().read_text(encoding="utf-8")

@@ -13,11 +13,10 @@ import pdqs
 from pdqs.market import reads, round_steps
 from pdqs.market.access import COOKIE
 from pdqs.market.pages import plan_form
-from pdqs.market.pages.consumer import answer_csv
 from pdqs.market.store.schema import offers, rounds
 from pdqs.model.money import Currency
 from pdqs.protocol.device_messages import Bid
-from pdqs.protocol.market_messages import AnswerMessage, NewUser, QueryMessage, Role, RoundPlan, Transfer, User
+from pdqs.protocol.market_messages import NewUser, QueryMessage, Role, RoundPlan, Transfer, User
 
 from .site import Site
 
@@ -314,30 +313,6 @@ def test_a_strange_address_is_a_page_and_not_a_fault(owner: Person, consumer: Pe
     assert consumer[1].get("/device/device.mjs").headers["content-type"].startswith("text/javascript")
 
 
-def test_labels_in_the_csv_are_disarmed_where_they_look_like_a_formula_and_empty_where_they_are() -> None:
-    labels = ["=1+1", "-5", "tea", ""]
-    counts = [1.0] * len(labels)
-    message = AnswerMessage(
-        round_id=f"r_{1:024x}",
-        terms_hash="0" * 64,
-        kind="histogram",
-        labels=labels,
-        values=counts,
-        raw=counts,
-        interval=[[0.0, 2.0]] * len(labels),
-        level=0.95,
-        estimator="weighted",
-        owners=4,
-        reports=4,
-        information=1.0,
-        warnings=[],
-        budget_micros=1,
-        paid_micros=1,
-        returned_micros=0,
-    )
-    assert [row.split(",")[0] for row in answer_csv(message).splitlines()] == ["label", "'=1+1", "-5", "tea", ""]
-
-
 def test_the_form_shows_what_being_right_costs(consumer: Person) -> None:
     found = consumer[1].get("/consumer/plan/preview?owners=300&budget=150").text
     assert "Right whatever prices say" in found
@@ -359,15 +334,6 @@ def test_an_owner_on_whom_the_lot_did_not_fall_is_told_her_chance(town: Town, co
     assert "Not drawn this time" in found
     assert "62 in 100" in found
     assert "not drawn, your chance was 62 in 100" in owner[1].get("/owner").text
-
-
-def test_an_answer_that_is_none_says_so_in_the_csv() -> None:
-    message = AnswerMessage(
-        round_id=f"r_{1:024x}", terms_hash="0" * 64, kind="count", labels=[], values=[], raw=[], interval=[],
-        level=0.95, estimator="unbiased", owners=4, reports=0, information=0.0, warnings=["no answer: no report came"],
-        budget_micros=1, paid_micros=0, returned_micros=1,
-    )  # fmt: skip
-    assert answer_csv(message).splitlines()[1].split(",")[1] == "no answer"
 
 
 def test_a_round_that_cannot_go_on_is_on_the_operators_first_page_with_the_reason(

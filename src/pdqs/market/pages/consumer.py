@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
@@ -17,6 +15,7 @@ from pdqs.market import drafts, forecasting, groups, reads, round_steps
 from pdqs.market.context import Market
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.pages import own_nonce, plan_form
+from pdqs.market.pages.answer_files import answer_csv, as_attachment, file_name, picture_words
 from pdqs.market.pages.confirming import asked_back, is_confirmed, to_cancel
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.plan_form import PlanForm
@@ -37,7 +36,6 @@ from pdqs.protocol.problems import (
     TooManyRequestsError,
     UnprocessableError,
 )
-from pdqs.tables.spreadsheet import harmless
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute, include_in_schema=False)
 
@@ -184,13 +182,14 @@ def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerS
 def download(request: Request, round_id: RoundId, kind: str, session: ConsumerSession) -> Response:
     """The answer as a file."""
     found = reads.answer(market_of(request), session.user, round_id)
+    of = reads.round_by_id(market_of(request), session.user, round_id)
     if kind == "json":
         text, media = found.model_dump_json(indent=2), "application/json"
     elif kind == "csv":
-        text, media = answer_csv(found), "text/csv; charset=utf-8"
+        text, media = answer_csv(found, of), "text/csv; charset=utf-8"
     else:
         raise NotFoundError(ProblemType.NO_FORMAT, "an answer can be had as json or csv")
-    headers = {"Content-Disposition": f'attachment; filename="{round_id}.{kind}"', "Cache-Control": "no-store"}
+    headers = {"Content-Disposition": as_attachment(of, kind), "Cache-Control": "no-store"}
     return Response(text, media_type=media, headers=headers)
 
 
@@ -232,7 +231,14 @@ def _round(market: Market, user: User, round_id: str) -> Filled:
     found: Round = reads.round_by_id(market, user, round_id)
     answer = reads.answer(market, user, round_id) if found.state == "settled" else None
     balance = reads.me(market, user).balance_micros
-    figures = {"balance_micros": balance, "nonce_due_ms": own_nonce.due_ms(found), "could_answer": could_answer(found)}
+    figures: Filled = {
+        "balance_micros": balance,
+        "nonce_due_ms": own_nonce.due_ms(found),
+        "could_answer": could_answer(found),
+    }
+    if answer is not None:
+        mark = market.settings.money.mark
+        figures |= {"file_name": file_name(found), "picture_words": picture_words(answer, found, mark)}
     return {"round": found, "answer": answer, "scale": _scale(found, answer), **figures}
 
 
@@ -251,17 +257,3 @@ def _scale(found: Round, answer: AnswerMessage | None) -> tuple[float, float]:
         return 0.0, float(answer.owners if answer else 1)
     domain = found.plan.query.domain
     return domain.start, domain.start + domain.step * (domain.size - 1)
-
-
-def answer_csv(found: AnswerMessage) -> str:
-    """A row for each figure; one that says so when there is none."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("label", "value", "raw", "low", "high", "level", "low_if_dishonest", "high_if_dishonest"))
-    if not found.values:
-        rows.writerow(("", "no answer", "", "", "", found.level, "", ""))
-    nothing: list[list[float]] = [[]] * len(found.values)
-    wide = found.interval_if_dishonest or nothing  # answers from before there was a second interval have none
-    for label, value, raw, ends, wider in zip(found.labels, found.values, found.raw, found.interval, wide, strict=True):
-        rows.writerow((harmless(label), value, raw, *ends, found.level, *wider))
-    return text.getvalue()

@@ -5,29 +5,63 @@ import { showForecast } from "./forecast.mjs";
 const SCALE = 3;
 const PAINT = ["fill", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight"];
 
-/** A copy of a picture that carries its colours itself, with its caption above it. */
-function painted(svg, caption) {
+const MARGIN = 16;
+
+/** Words in lines that are no wider than this. */
+function lines(text, width, font) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = font;
+  const found = [];
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const longer = `${found.at(-1) ?? ""} ${word}`.trim();
+    if (found.length && pen.measureText(longer).width <= width) found[found.length - 1] = longer;
+    else found.push(word);
+  }
+  return found;
+}
+
+/** Paragraphs as lines of text in a picture, from this height downwards; how far down they go. */
+function write(into, paragraphs, top, width, { size, weight, colour, family }) {
+  let y = top;
+  for (const paragraph of paragraphs) {
+    for (const line of lines(paragraph, width, `${weight} ${size}px ${family}`)) {
+      const text = document.createElementNS(into.namespaceURI, "text");
+      text.textContent = line;
+      y += 1.4 * size;
+      const look = { x: 0, y, fill: colour, "font-size": `${size}px`, "font-weight": weight, "font-family": family };
+      for (const [name, value] of Object.entries(look)) text.setAttribute(name, value);
+      into.append(text);
+    }
+    y += 0.4 * size;
+  }
+  return y;
+}
+
+/** A copy of a picture that carries its colours itself, its question above it and what it says in words below. */
+function painted(svg, caption, words) {
   const copy = svg.cloneNode(true);
   const [from, to] = [svg, copy].map((root) => [root, ...root.querySelectorAll("*")]);
   from.forEach((element, place) => {
     const seen = getComputedStyle(element);
     for (const name of PAINT) to[place].setAttribute(name, seen.getPropertyValue(name));
   });
-  const { width, height } = svg.viewBox.baseVal;
-  const words = document.createElementNS(svg.namespaceURI, "text");
-  words.textContent = caption.length > 60 ? `${caption.slice(0, 59)}…` : caption;
-  const look = getComputedStyle(document.body);
-  for (const [name, value] of Object.entries({ x: 0, y: -14, fill: look.color, "font-size": "13px", "font-family": look.fontFamily })) words.setAttribute(name, value);
-  copy.append(words);
-  copy.setAttribute("viewBox", `-16 -44 ${width + 32} ${height + 60}`);
-  copy.setAttribute("width", String(width + 32));
-  copy.setAttribute("height", String(height + 60));
-  return { copy, width: width + 32, height: height + 60 };
+  const chart = svg.viewBox.baseVal;
+  const { color: colour, fontFamily: family } = getComputedStyle(document.body);
+  const [above, below] = [document.createElementNS(svg.namespaceURI, "g"), document.createElementNS(svg.namespaceURI, "g")];
+  const head = write(above, [caption], 0, chart.width, { size: 14, weight: 600, colour, family }) + 6;
+  above.setAttribute("transform", `translate(0 ${-head})`);
+  const foot = write(below, words, chart.height + 4, chart.width, { size: 11, weight: 400, colour, family });
+  copy.append(above, below);
+  const [width, height] = [chart.width + 2 * MARGIN, head + foot + 2 * MARGIN];
+  copy.setAttribute("viewBox", `${-MARGIN} ${-head - MARGIN} ${width} ${height}`);
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  return { copy, width, height };
 }
 
 async function download(button) {
   const svg = button.closest(".answer").querySelector("svg.chart");
-  const { copy, width, height } = painted(svg, button.dataset.caption);
+  const { copy, width, height } = painted(svg, button.dataset.caption, button.dataset.words.split("\n"));
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
   await image.decode();
