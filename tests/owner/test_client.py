@@ -22,7 +22,15 @@ from pdqs.protocol.transport import ATTEMPTS
 from .node import BROWSER, mutant, run_node
 from .rounds import ROUND, bid_fields, notice, offer
 
-RECEIPT = {"round_id": ROUND, "terms_hash": "0" * 64, "code": 1, "received_at_ms": 5, "payment_micros": 7, "ordinal": 1}
+RECEIPT = {
+    "round_id": ROUND,
+    "terms_hash": "0" * 64,
+    "code": 1,
+    "received_at_ms": 5,
+    "payment_micros": 7,
+    "ordinal": 1,
+    "signature": "",
+}
 
 
 def client(answer: Callable[[httpx.Request], httpx.Response]) -> OwnerClient:

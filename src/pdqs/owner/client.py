@@ -9,7 +9,16 @@ from typing import Self, final
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from pdqs.protocol.device_messages import BidReceipt, Identifier, MyRound, Offer, ReportReceipt, RoundNotice, Withdrawal
+from pdqs.protocol.device_messages import (
+    BidReceipt,
+    Identifier,
+    Message,
+    MyRound,
+    Offer,
+    ReportReceipt,
+    RoundNotice,
+    Withdrawal,
+)
 from pdqs.protocol.market_messages import Me, Posting, Statement, Token
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
@@ -77,15 +86,15 @@ class OwnerClient:
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round."""
-        return self._line.ask(RoundNotice, "GET", f"/v1/notices/{_safe(round_id)}")
+        return _in_full(self._line.ask(RoundNotice, "GET", f"/v1/notices/{_safe(round_id)}"))
 
     def mine(self, round_id: str) -> MyRound:
         """One round, and all that the market has of this owner in it."""
-        return self._line.ask(MyRound, "GET", f"/v1/rounds/{_safe(round_id)}/mine")
+        return _in_full(self._line.ask(MyRound, "GET", f"/v1/rounds/{_safe(round_id)}/mine"))
 
     def offer(self, round_id: str) -> Offer:
         """What the market asks of this owner."""
-        return self._line.ask(Offer, "GET", f"/v1/rounds/{_safe(round_id)}/offer")
+        return _in_full(self._line.ask(Offer, "GET", f"/v1/rounds/{_safe(round_id)}/offer"))
 
     def record(self, round_id: str) -> str:
         """The record of a settled round that the owner bid in, as it stands."""
@@ -106,21 +115,38 @@ class OwnerClient:
     def send_bid(self, round_id: str, body: bytes, after_ms: int = 0) -> BidReceipt:
         """Send a stored bid, made after the withdrawal of that time: with a later one it is refused."""
         path, order = f"/v1/rounds/{_safe(round_id)}/bid", {"after": after_ms}
-        return self._line.ask(BidReceipt, "PUT", path, body=body, params=order)
+        return _in_full(self._line.ask(BidReceipt, "PUT", path, body=body, params=order))
 
     def withdraw_bid(self, round_id: str, placed_at_ms: int) -> Withdrawal:
         """Take back the bid of this receipt (0: none has come), and those that are still on their way."""
         path, which = f"/v1/rounds/{_safe(round_id)}/bid", {"placed_at_ms": placed_at_ms}
-        return self._line.ask(Withdrawal, "DELETE", path, params=which)
+        return _in_full(self._line.ask(Withdrawal, "DELETE", path, params=which))
 
     def send_report(self, round_id: str, body: bytes) -> ReportReceipt:
         """Send a stored report."""
-        return self._line.ask(ReportReceipt, "PUT", f"/v1/rounds/{_safe(round_id)}/report", body=body)
+        return _in_full(self._line.ask(ReportReceipt, "PUT", f"/v1/rounds/{_safe(round_id)}/report", body=body))
+
+
+def _in_full(told: Answer) -> Answer:
+    """A message that says each of its fields: what is left out, the browser's device would not take for said."""
+    parts = [getattr(told, name) for name in type(told).model_fields] if isinstance(told, MyRound) else [told]
+    if any(_leaves_out(part) for part in parts):
+        raise MarketError(ProblemType.BAD_ANSWER, "the market leaves out a part of its answer")
+    return told
+
+
+def _leaves_out(told: object) -> bool:
+    if isinstance(told, list):
+        return any(_leaves_out(item) for item in told)
+    if not isinstance(told, Message):
+        return False
+    names = type(told).model_fields
+    return not names.keys() <= told.model_fields_set or any(_leaves_out(getattr(told, name)) for name in names)
 
 
 def _if_any(missing: ProblemType, asked: Callable[[], Answer]) -> Answer | None:
     try:
-        return asked()
+        return _in_full(asked())
     except NotFoundError as fault:
         if fault.type is not missing:
             raise

@@ -1,21 +1,24 @@
 // What a market may say, to the field: the twin of pdqs/protocol/device_messages.py. Nothing is coerced and nothing is
-// left out; what has another shape is no message.
+// left out; what has another shape is no message. Where the text of an answer is known, a whole number is one that is written
+// as one: each shape is asked with what it says and with what was written (json.mjs).
 
+import { parsed } from "./json.mjs";
 import { Refusal } from "./refusal.mjs";
 
 export const MOST_CODES = 10_000;
 const MOST_TERMS = 3 * 2 ** 18 + 2 ** 14; // a plan of 256 KiB, spelled in plain ASCII, and what the market adds to it
 
-const whole = (low, high) => (value) => Number.isSafeInteger(value) && value >= low && value <= high;
+const isWritten = (asWritten) => asWritten === undefined || typeof asWritten === "bigint";
+const whole = (low, high) => (value, asWritten) => Number.isSafeInteger(value) && value >= low && value <= high && isWritten(asWritten);
 const real = (good) => (value) => typeof value === "number" && Number.isFinite(value) && good(value);
 const text = (pattern, most = Infinity) => (value) => typeof value === "string" && (value.length <= most || [...value].length <= most) && pattern.test(value);
 const one = (...words) => (value) => words.includes(value);
-const maybe = (good) => (value) => value === null || good(value);
-const list = (good, most) => (value) => Array.isArray(value) && value.length <= most && value.every(good);
-const fields = (spec) => (value) =>
+const maybe = (good) => (value, asWritten) => value === null || good(value, asWritten);
+const list = (good, most) => (value, asWritten) => Array.isArray(value) && value.length <= most && value.every((item, i) => good(item, asWritten?.[i]));
+const fields = (spec) => (value, asWritten) =>
   value !== null && typeof value === "object" && !Array.isArray(value)
   && Object.keys(value).length === Object.keys(spec).length
-  && Object.entries(spec).every(([name, good]) => Object.hasOwn(value, name) && good(value[name]));
+  && Object.entries(spec).every(([name, good]) => Object.hasOwn(value, name) && good(value[name], asWritten?.[name]));
 
 const PRINTED = /^[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]*$/u;
 const id = text(/^[a-z]{1,3}_[0-9a-f]{24}$/);
@@ -47,7 +50,7 @@ const domain = fields({
 const question = fields({
   attribute: text(/^[a-z][a-z0-9_.-]{0,59}$/),
   text: text(PRINTED, 400),
-  domain: (value) => domain(value) && domainSize(value) !== undefined,
+  domain: (value, asWritten) => domain(value, asWritten) && domainSize(value) !== undefined,
 });
 
 const root = fields({ round_id: id, terms_hash: hash, root: hash, bids: count, published_at_ms: millis, signature });
@@ -103,9 +106,31 @@ export const SHAPES = {
   notices: page((item) => id(item?.round_id) && state(item.state) && text(PRINTED, 400)(item.text)),
 };
 
+const sources = new WeakMap();
+
+/** Keep the text that an answer was read from, for as long as the answer is held. */
+export function keepSource(value, json) {
+  if (value !== null && typeof value === "object") sources.set(value, json);
+  return value;
+}
+
+/** An answer as it was written, where its text is known and it is no list. */
+function written(value) {
+  const json = Array.isArray(value?.items) ? undefined : sources.get(value);
+  return json === undefined ? undefined : parsed(json);
+}
+
+function isShaped(kind, value) {
+  try {
+    return SHAPES[kind](value, written(value));
+  } catch {
+    return false;
+  }
+}
+
 /** The message, if it has the shape of one. */
 export function read(kind, value) {
-  if (!SHAPES[kind](value)) throw new Refusal(`What the market sent is not a ${kind.toLowerCase()} as one is written.`);
+  if (!isShaped(kind, value)) throw new Refusal(`What the market sent is not a ${kind.toLowerCase()} as one is written.`);
   return value;
 }
 

@@ -2,9 +2,9 @@
 // it (pdqs/rounds/canonical.py and terms.py). It takes what a market's round can say, and nothing else: every field of the
 // terms and none beside them, names from lists, a number with a point where one is written with a point.
 
+import { parsed } from "./json.mjs";
 import { domainSize, isLabel, MOST_CODES } from "./messages.mjs";
 
-const MOST_DEEP = 32; // objects and lists within one another; a document has four
 const MOST_EPSILON = 20;
 const MOST_BUDGET = 1e9;
 const MOST_BID_MICROS = 1e9;
@@ -19,64 +19,6 @@ const SERVES = { count: [], mean: ["level"], histogram: ["bucket"], median: ["si
 const BINARY = { kind: "binary", labels: [], start: 0, step: 1, size: 2 };
 
 const need = (good) => { if (!good) throw new TypeError("this is not written as terms are"); };
-
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+|[ \t\n\r]+/g;
-const NUMBER = /^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
-const LITERALS = new Map([["true", true], ["false", false], ["null", null]]);
-
-function textOf(token) {
-  const text = JSON.parse(token);
-  need(!/\p{Cs}/u.test(text)); // half a character
-  return text;
-}
-
-/** A number: a bigint where it is written as a whole one, so that 1 and 1.0 stay two things. */
-function numberOf(token) {
-  const [, point, power] = NUMBER.exec(token) ?? need(false);
-  if (point !== undefined || power !== undefined) {
-    need(Number.isFinite(Number(token)));
-    return Number(token);
-  }
-  need(token.length <= 17 && Number.isSafeInteger(Number(token)));
-  return BigInt(token);
-}
-
-/** The values of a JSON text, whole numbers as bigints; throws where it is none, or endless. */
-export function parsed(json) {
-  const tokens = json.match(TOKEN) ?? [];
-  need(tokens.join("") === json);
-  const words = tokens.filter((token) => !/^[ \t\n\r]/.test(token));
-  let at = 0;
-  const expect = (word) => need(words[at++] === word);
-  const several = (end, one) => {
-    const found = [];
-    if (words[at] === end) { at += 1; return found; }
-    for (;;) {
-      found.push(one());
-      if (words[at] === end) { at += 1; return found; }
-      expect(",");
-    }
-  };
-  const value = (deep) => {
-    const word = words[at++];
-    need(word !== undefined);
-    if (word === "{" || word === "[") need(deep <= MOST_DEEP);
-    if (word === "[") return several("]", () => value(deep + 1));
-    if (word === "{") {
-      return Object.fromEntries(several("}", () => {
-        need(words[at]?.[0] === '"');
-        const name = textOf(words[at++]);
-        expect(":");
-        return [name, value(deep + 1)];
-      }));
-    }
-    if (word[0] === '"') return textOf(word);
-    return LITERALS.has(word) ? LITERALS.get(word) : numberOf(word);
-  };
-  const found = value(1);
-  need(at === words.length);
-  return found;
-}
 
 const isText = (held) => typeof held === "string";
 const isObject = (held) => held !== null && typeof held === "object" && !Array.isArray(held);

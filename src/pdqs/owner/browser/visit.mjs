@@ -1,6 +1,7 @@
 // One owner's dealings with one market: the twin of pdqs/owner/visit.py. `ask(path, {method, body})` makes a request under
 // /v1 and gives the answer's JSON; what the market refuses it throws as a MarketRefusal.
 
+import { keepSource } from "./messages.mjs";
 import { Refusal } from "./refusal.mjs";
 import { lookOver, settleUp } from "./settling.mjs";
 
@@ -40,7 +41,7 @@ async function bounded(answer, room) {
 
 function parsed(text) {
   try {
-    return JSON.parse(text);
+    return keepSource(JSON.parse(text), text);
   } catch {
     return null;
   }
