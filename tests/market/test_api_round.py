@@ -98,7 +98,7 @@ def test_a_code_works_once_and_a_new_token_voids_the_old(operator: MarketClient)
         with pytest.raises(UnauthorizedError, match="one-time code"):
             MarketClient.enter(address, invitation.code)
         MarketClient.enter(address, operator.renew_code(invitation.user.user_id).code).close()
-        with pytest.raises(UnauthorizedError, match="replaced"):
+        with pytest.raises(UnauthorizedError, match="a newer one was made"):
             first.me()
 
 

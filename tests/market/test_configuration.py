@@ -69,7 +69,7 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(tmp_path: Path, text: str
         ("PDQS_CURENCY", "; did you mean 'PDQS_CURRENCY'?"),
         ("PDQS_WORKER", "; did you mean 'PDQS_WORKERS'?"),
         ("PDQS_workers", "; did you mean 'PDQS_WORKERS'?"),
-        ("PDQS_MARKET_SERVICE_HOST", ""),
+        ("PDQS_XYZZY", ""),
     ],
 )
 @pytest.mark.parametrize(
@@ -147,3 +147,10 @@ def test_a_database_that_is_away_is_said_in_one_sentence(
     said = capsys.readouterr().err
     assert (ended.value.code, said.count("\n")) == (2, 1)
     assert said.startswith("pdqs: the database cannot be used: nothing answers at 127.0.0.1 port 1")
+
+
+@pytest.mark.parametrize("name", ["PDQS_MARKET_SERVICE_HOST", "PDQS_DB_SERVICE_PORT_WEB", "PDQS_DB_PORT_5432_TCP_ADDR"])
+def test_what_a_cluster_sets_for_a_service_of_our_name_is_no_mistyped_setting(name: str) -> None:
+    assert settings_from({name: "tcp://10.0.0.1:5432"}) == settings_from({})
+    with pytest.raises(PdqsError, match="there is no setting"):
+        settings_from({name: "tcp://10.0.0.1:5432", "PDQS_RETENTION_DAY": "30"})

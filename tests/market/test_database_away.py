@@ -155,3 +155,12 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err == (
         "pdqs: the database cannot be used: its file is damaged: put a backup in its place\n"
     )
+
+
+def test_serving_words_a_port_that_is_none_and_prints_no_password(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--port", "0", "--database", "postgresql://u:secretpw@127.0.0.1:abc/db"])
+    said = capsys.readouterr()
+    assert ended.value.code
+    assert "Traceback" not in said.err + said.out
+    assert "secretpw" not in said.err + said.out

@@ -86,6 +86,14 @@ def test_she_who_was_paid_too_much_is_in_no_batch_until_it_is_taken_off_what_she
             payouts.make_batch(town.market, town.operator, f"another-batch-{turn}")
         assert overpaid.enter(town.market, town.operator, reference).over_micros == left
     assert overpaid.enter(town.market, town.operator, reference).over_micros == 0, "pressed once more: nothing"
+    taken_off = [
+        one.transaction_id
+        for one in transfers.journal(town.market, town.operator).items
+        if one.transaction_id.count(":") == 2
+    ]
+    assert taken_off
+    with pytest.raises(ConflictError, match="paid already: it cannot be undone"):  # or she would be paid it again
+        transfers.reverse(town.market, town.operator, taken_off[0])
     assert (open_ones(town), owed(town)) == ([], [500_000])
     assert payouts.make_batch(town.market, town.operator, "the-last-batch").waiting_micros == 500_000
     assert town.balanced()

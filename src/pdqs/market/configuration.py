@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -68,9 +69,14 @@ def _of_kind(said: str, name: str, value: object) -> object:
     return _positive(said, name, value, value)
 
 
+_OF_A_CLUSTER = re.compile(r"_SERVICE_HOST$|_SERVICE_PORT(_\w+)?$|_PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?$")
+"""What Kubernetes sets in every container for a service whose name begins like ours: nobody typed it."""
+
+
 def _from_environment(environment: Mapping[str, str]) -> Told:
     for said in sorted(environment):
-        if said.startswith(PREFIX) and said not in _IN_CAPITALS and said not in _ELSEWHERE:
+        typed = said.startswith(PREFIX) and not _OF_A_CLUSTER.search(said)
+        if typed and said not in _IN_CAPITALS and said not in _ELSEWHERE:
             raise TermsError(f"the environment: there is no setting {said!r}{_meant(said, _IN_CAPITALS)}")
     return {name: _parsed(name, environment[said]) for said, name in _IN_CAPITALS.items() if said in environment}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
@@ -43,6 +44,10 @@ def pay_out(market: Market, actor: User, transfer: Transfer, key: str) -> Transa
     return _moved(market, actor, transfer, key, "payout")
 
 
+_TAKEN_OFF = re.compile(r"payout:[^:]+:[0-9]+")
+"""What :mod:`pdqs.market.overpaid` enters."""
+
+
 def reverse(market: Market, actor: User, transaction_id: str) -> Transaction:
     """Undo a deposit or a payout by an entry that mirrors it; asked again, it is the same entry.
 
@@ -55,6 +60,9 @@ def reverse(market: Market, actor: User, transaction_id: str) -> Transaction:
             raise _no_transaction()
         if head.kind not in _REVERSIBLE:
             detail = f"a {head.kind} cannot be undone: only a deposit or a payout can"
+            raise ConflictError(ProblemType.NOT_REVERSIBLE, detail)
+        if _TAKEN_OFF.fullmatch(transaction_id):  # undone, what she holds already would be paid to her once more
+            detail = "this was taken off what is owed for money that she had been paid already: it cannot be undone"
             raise ConflictError(ProblemType.NOT_REVERSIBLE, detail)
         first = transaction_message(connection, transaction_id)
         amounts = {line.account: -line.amount_micros for line in first.postings}

@@ -41,7 +41,7 @@ def device_files() -> Mapping[str, bytes]:
     """Every file of the device by name, the manifest among them.
 
     >>> sorted(device_files())[-3:]
-    ['spelling.mjs', 'store.mjs', 'visit.mjs']
+    ['store.mjs', 'visit.mjs', 'words.mjs']
     """
     folder = files("pdqs.owner") / "browser"
     found = {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(tuple(_TYPES))}

@@ -259,9 +259,9 @@ EntryKind = Literal["deposit", "escrow", "settlement", "return", "payout", "reve
 class Posting(Message):
     """One line of the ledger: an amount added to an account (negative: taken from it)."""
 
-    transaction_id: str
+    transaction_id: Annotated[str, Field(max_length=200)]
     kind: EntryKind
-    account: str
+    account: Annotated[str, Field(max_length=200)]
     amount_micros: SignedMicros
     at_ms: Millis
     round_id: Identifier | None

@@ -95,7 +95,7 @@ _BOTH = ("consumer", "operator")
 _OF_ROUND = "/v1/rounds/{round_id}"
 
 _LISTS = ("deeds", "invitations", "journal", "letters", "payouts")
-_OPERATORS_OWN = ("dead-letters", "deeds", "journal", "owed", "payout-batches", "people")
+_OPERATORS_OWN = ("dead-letters", "deeds", "journal", "overpaid", "owed", "payout-batches", "people")
 
 API = (
     Rule("PUT", f"{_OF_ROUND}/bid", _OWNER, oracle.BID, _bid, weight=14),
@@ -173,6 +173,8 @@ PAGES = (
     _page("GET", "/consumer/plan", _CONSUMER, 0.05),
     _page("GET", "/consumer/plan/preview", _CONSUMER, 0.05),
     _page("POST", "/consumer/rounds", _CONSUMER, 0.2),
+    _page("GET", "/consumer/rounds", _CONSUMER, 0.1),
+    _page("GET", "/operator/groups", _OPERATOR, 0.1),
     _page("GET", "/consumer/rounds/{round_id}", _CONSUMER, rest=_own),
     _page("GET", "/consumer/rounds/{round_id}/progress", _CONSUMER, rest=_own),
     _page("GET", "/consumer/rounds/{round_id}/edit", _CONSUMER, 0.1, rest=_own),

@@ -12,6 +12,7 @@ import pytest
 from pdqs.market import Settings, access, drafts, people, reads, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served as serving
+from pdqs.market.pages import not_sent
 from pdqs.protocol.market_messages import User
 from pdqs.rounds.commitments import commitment_to
 
@@ -319,3 +320,22 @@ def test_under_a_prefix_it_leads_back_there_too(tmp_path: Path) -> None:
         answer = httpx.post(f"{address}/market/consumer/rounds", data={"text": "Why?"}, headers=came)
     assert 'name="next" value="/consumer/plan"' in answer.text
     assert 'href="/market/consumer/plan"' in answer.text
+
+
+@pytest.mark.parametrize("referer", ["http://[", "{site}" + "/a" * 30_000, "{site}" + "/a" * 900, "{site}:x/consumer"])
+def test_no_address_that_a_form_claims_to_come_from_holds_anyone_up(
+    site: Site, referer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def no_page(_request: object, path: str) -> bool:
+        asked.append(path)
+        return False
+
+    monkeypatch.setattr(not_sent, "_is_page", no_page)
+    with httpx.Client(base_url=site.address, timeout=60.0) as stranger:
+        sent = stranger.post("/consumer/rounds", headers={"referer": referer.replace("{site}", site.address)})
+        assert sent.status_code in (401, 403)
+        assert len(asked) <= 8
+        stranger.post("/consumer/rounds", headers={"referer": f"{site.address}/consumer/rounds/r_1/nothing"})
+    assert asked, "an address like ours is looked at"

@@ -27,6 +27,9 @@ WRITTEN = {
 """Words of the long form, by field. No other field is said back: a code, a nonce or a key has no business there."""
 
 
+_LONGEST, _DEEPEST = 2_000, 8
+
+
 async def form_without_session(request: Request) -> Response:
     """She was signed out: say so, and ask her in where she goes on to the page that the form was on."""
     form = await request.form(max_files=1, max_fields=100)
@@ -43,10 +46,17 @@ def form_of_earlier_session(request: Request) -> Response:
 
 def page_before(request: Request) -> str:
     """The page that a form was on; where that cannot be asked for by its address, the nearest above it that can."""
-    settings, came = market_of(request).settings, URL(request.headers.get("referer", ""))
+    settings, said = market_of(request).settings, request.headers.get("referer", "")
+    try:
+        came = URL(said if len(said) <= _LONGEST else "")
+        came.netloc, came.port  # noqa: B018  # what is no address says so only when it is looked at
+    except ValueError:
+        return ""
     if f"{came.scheme}://{came.netloc}" != settings.origin and came.netloc != request.url.netloc:
         return ""
     path, query = came.path.removeprefix(settings.prefix), came.query
+    if path.count("/") > _DEEPEST:  # no page of ours: each step up would look through every route
+        return ""
     while path.strip("/") and not _is_page(request, path):
         path, query = path.rpartition("/")[0], ""
     found = own_path(f"{path}?{query}".rstrip("?"))

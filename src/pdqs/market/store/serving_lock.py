@@ -60,7 +60,7 @@ def _take(lock: int, database: Path) -> None:
 def _file(url: str) -> Path | None:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is the second; who opens the database words it
         return None
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         return None

@@ -28,6 +28,7 @@ function numberOf(token) {
 
 /** The values of a JSON text, whole numbers as bigints; throws where it is none, or endless. */
 export function parsed(json) {
+  JSON.parse(json); // first: where a quote is never closed, looking for words would look at the rest again at each
   const tokens = json.match(TOKEN) ?? [];
   need(tokens.join("") === json);
   const words = tokens.filter((token) => !/^[ \t\n\r]/.test(token));
