@@ -171,5 +171,7 @@ def test_a_market_that_forgets_what_it_signed_for_is_not_asked_for_its_page_for_
     guest.look()
     guest.page.get_by_role("heading", name="asks for it though it has signed for it").wait_for()
     assert guest.page.locator("#answer").count() == 0
-    assert len(loads) == 1
+    before = len(loads)  # the page that stood before may still be told to have loaded
+    guest.page.wait_for_timeout(2_000)
+    assert len(loads) == before <= 2
     guest.leave()
