@@ -12,6 +12,7 @@ from pdqs.market import round_steps
 from pdqs.owner.bundle import PageServer
 
 from .axe import violations
+from .own_page import enrol_and_bid
 from .site import Site, served
 from .test_browser_device import Guest
 from .test_device_elsewhere import opened
@@ -145,15 +146,7 @@ def test_her_own_page_tells_it_too(browser: Browser, device_page: PageServer, tm
 
 
 def report(page: Page, site: Site, code: str, round_id: str) -> None:
-    page.get_by_label("Address of the market").fill(site.address)
-    page.get_by_label("One-time code").fill(code)
-    page.get_by_role("button", name="Enrol").click()
-    page.get_by_role("button", name="Do you smoke?").click()
-    page.get_by_label("Your price per unit of epsilon").fill("0.3")
-    page.get_by_role("button", name="Bid").click()
-    page.get_by_text("Your bid of 0.30 stands").wait_for()
-    site.clock.skip(601)
-    round_steps.clear_round(site.market, site.operator, round_id)
+    enrol_and_bid(page, site, code, round_id)
     page.get_by_role("button", name="Do you smoke?").click()
     page.get_by_label("Your true answer").select_option("Yes")
     page.get_by_label("is a fact that you were never asked about").check()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdqs.market import offer_access, round_steps
+from pdqs.market import offer_access
 from pdqs.owner.bundle import PageServer
 
 from .open_round import PHONE
+from .own_page import enrol_and_bid
 from .site import ARTIFACTS, served
 from .test_device_elsewhere import opened
 
@@ -45,15 +46,7 @@ def test_what_is_drawn_and_not_sent_is_said_in_every_tab(
         context.set_default_timeout(60_000)  # a busy machine is slow
         page = context.new_page()
         page.goto(device_page.address)
-        page.get_by_label("Address of the market").fill(site.address)
-        page.get_by_label("One-time code").fill(code)
-        page.get_by_role("button", name="Enrol").click()
-        page.get_by_role("button", name="Do you smoke?").click()
-        page.get_by_label("Your price per unit of epsilon").fill("0.3")
-        page.get_by_role("button", name="Bid").click()
-        page.get_by_text("Your bid of 0.30 stands").wait_for()
-        site.clock.skip(601)
-        round_steps.clear_round(site.market, site.operator, round_id)
+        enrol_and_bid(page, site, code, round_id)
         other = context.new_page()
         other.goto(device_page.address)
         other.get_by_role("button", name=site.address).click()
