@@ -58,7 +58,7 @@ lint-browser: node_modules/.done ## the browser's modules (needs Node)
 	node_modules/.bin/eslint --max-warnings 0 .
 
 test: $(VENV)/.all browser ## every test
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile
 
 # The same run as `make test`, with its lines counted: a third more processor time, hence a target of its own.
 CORE := src/pdqs/model/*,src/pdqs/privacy/*,src/pdqs/pricing/*,src/pdqs/rounds/*,src/pdqs/clearing/*,src/pdqs/estimate/*,src/pdqs/planning/*,src/pdqs/trade.py

@@ -436,6 +436,7 @@ def simulated(url: str, owners: int, bid_seconds: int) -> dict[str, Any]:
     with serving(url, 2) as server:
         began = time.perf_counter()
         command = [*PDQS, "market", "simulate", "--owners", str(owners), "--link", server.link, "--json"]
+        command += ["--yes", "--leave"]
         command += ["--bid-seconds", str(bid_seconds)] if bid_seconds else []
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd="/")
         seconds = time.perf_counter() - began

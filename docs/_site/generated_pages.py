@@ -177,8 +177,9 @@ def settings_page() -> str:
 
 
 def meanings_told() -> dict[str, str]:
-    """By variable, what the table in docs/operations.md says of it."""
+    """By variable, what the table in docs/operations.md says of it; the pages it leads to are two folders up."""
     page = (Path(__file__).parent.parent / "operations.md").read_text(encoding="utf-8")
+    page = re.sub(r"\]\((?=[\w/-]+\.md)", "](../../", page)
     rows = re.findall(r"^\| (`PDQS_[^|]+) \|[^|]+\| (.+) \|$", page, re.MULTILINE)
     return {variable: meaning for named, meaning in rows for variable in re.findall(r"`(\w+)`", named)}
 

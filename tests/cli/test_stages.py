@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pdqs
+from pdqs.planning.promised import promised_half_width
 from pdqs.tables import round_files
 from pdqs.tables.files import write_table
 
@@ -39,6 +40,19 @@ def report(values: np.ndarray, offers: Path, terms: pdqs.Terms, stage: int, rng:
         if new:
             rows.writerow(["owner", "report"])
         rows.writerows((owners[i], int(told.codes[i])) for i in np.flatnonzero(told.arrived))
+
+
+def test_the_forecast_for_machines_is_what_the_pages_promise_of_a_median_in_stages_and_none_of_a_stream(
+    pdqs_command: Pdqs, market: tuple[np.ndarray, np.ndarray]
+) -> None:
+    _, bids = market
+    terms = pdqs.Terms(query=pdqs.Median(SCORES), budget=150.0)
+    promised = promised_half_width(pdqs.clear(bids, terms, draws=5, owners=OWNERS), terms)
+    clear = ("clear", "bids.csv", *WORDS, "--budget", 150, "--seed", 5, "--json")
+    assert pdqs_command(*clear).data["forecast_half_width"] == pytest.approx(promised, rel=1e-9)
+    write_table(Path("bids.parquet"), {"owner": OWNERS, "bid": bids.tolist()})
+    streamed = pdqs_command("clear", "bids.parquet", *clear[2:], "--out", "folder/")
+    assert streamed.data["forecast_half_width"] is None
 
 
 def test_a_median_is_narrowed_from_files_a_stage_at_a_time_and_is_that_of_one_go(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pdqs
+from pdqs.rounds.canonical import written
 from verifying.rounds import asked_row, kept_by, plain, played
 
 from .conftest import Pdqs
@@ -53,6 +54,19 @@ def test_what_the_reader_kept_is_compared(pdqs_command: Pdqs, tmp_path: Path) ->
     done = pdqs_command("verify", "record.json", "--root", "0" * 64)
     assert done.code == 1
     assert "the record has another root" in done.out
+
+
+STEERING = "\x1b[2J\x7f\u009b2J\u200f\u2028\u202e\u2066"
+
+
+def test_no_word_of_a_record_steers_the_terminal_of_who_reads_json(pdqs_command: Pdqs, record: Path) -> None:
+    told = plain(RECORD)
+    document = {**json.loads(told["terms"]), "round": STEERING}
+    told["terms"] = written(document)
+    record.write_text(json.dumps(told), encoding="utf-8")
+    done = pdqs_command("verify", "record.json", "--json")
+    assert done.data["round"] == STEERING
+    assert [sign for sign in STEERING if sign in done.out] == list("[2J2J")
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,13 @@ def test_what_a_page_on_security_names_is_there(page: Path) -> None:
     assert missing(page.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("page", ["CHANGELOG.md", "docs/owner.md", "docs/security/threat-model.md"])
+def test_the_lies_are_as_many_as_a_page_says(page: str) -> None:
+    said = re.findall(r"(\d+)(?: scripted)? lies", (ROOT / page).read_text(encoding="utf-8"))
+    assert said
+    assert {int(number) for number in said} == {len(LIES)}
+
+
 def test_a_name_of_nothing_is_seen() -> None:
     named = "`test_gone.py`, `test_access.py`: `test_nothing_of_the_kind`, “a lie that nobody tells”"
     assert missing(named) == ["test_gone.py", "test_nothing_of_the_kind", "a lie that nobody tells"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,20 @@ def test_nothing_bought_gives_no_answer_not_a_crash(rng: np.random.Generator) ->
         assert done.answer.value is None
         assert done.answer.interval is None
         assert done.payments.total_micros == 0
+
+
+@pytest.mark.parametrize("preset", [pdqs.presets.sound, pdqs.presets.honest])
+def test_where_there_is_no_figure_nobody_is_said_to_stand_for_those_who_kept_silent(
+    preset: Callable[..., pdqs.Terms], rng: np.random.Generator
+) -> None:
+    terms = preset(query=pdqs.Count(), budget=12.0)
+    offers = pdqs.clear(rng.random(40), terms)
+    reports = pdqs.randomise(rng.random(40) < 0.4, offers, rng)
+    two = np.isin(np.arange(40), np.flatnonzero(offers.asked)[:2])
+    found = pdqs.answer(reports.only(two), offers, terms)
+    assert found.value is None
+    assert f"{offers.bought - 2} of {offers.bought} reports are missing" in found.warnings
+    assert not any("stand for them" in note for note in found.warnings)
 
 
 def test_missing_reports_are_left_out_and_said(rng: np.random.Generator) -> None:

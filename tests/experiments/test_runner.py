@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import shutil
@@ -129,6 +130,21 @@ def test_a_torn_cell_is_named_and_not_put_into_the_table(tmp_path: Path, whole: 
 def test_a_directory_of_another_plan_is_refused(whole: Path) -> None:
     with pytest.raises(FileError, match="holds a run of plan 'killed' with seed 11, not of plan 'killed' with seed 12"):
         run(dataclasses.replace(PLAN, seed=12), whole, processes=1)
+
+
+def test_an_interrupt_that_was_swallowed_still_stops_the_run(tmp_path: Path) -> None:
+    """As one is that falls into a callback of the interpreter's own: there it is printed, and lost."""
+    steps: list[str] = []
+
+    def swallow(what: str, _done: float, _to_do: float) -> None:
+        steps.append(what)
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(PLAN, tmp_path, processes=1, report=swallow)
+    assert len(steps) < len(list(PLAN.cells()))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_two_runs_cannot_write_to_one_directory(whole: Path) -> None:

@@ -89,7 +89,8 @@ def _prepared(url: str, step: str, owners: int) -> tuple[Town, Round, list[User]
     """Fill a database up to the moment before the step."""
     town = found_town(url)
     town.add_owners(owners)
-    found = town.open_round(query=MEDIAN) if step == "stage" else town.open_round()
+    # So much money that some are asked in the first stage, whatever the draws.
+    found = town.open_round(query=MEDIAN, budget_micros=90_000_000) if step == "stage" else town.open_round()
     if step == "bid":
         return town, found, town.owners[:MANY]
     rows = [

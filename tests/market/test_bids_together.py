@@ -92,7 +92,7 @@ def test_the_function_of_the_database_decides_as_the_statement_does(
         bidding.withdraw_bid(town.market, ann, found.round_id, 0)
     now = (found.bids_close_at_ms or 0) + late_ms
     one = bids_together._parameters(first(ann, found, after=after), now)
-    call = "SELECT keep_bid_if_open(%(round)s, %(owner)s, %(bid)s, %(now)s, %(after)s)"
+    call = "SELECT keep_bid_if_open(%(round)s, %(owner)s, %(bid)s, %(now)s, %(after)s, %(came_by)s)"
     decided = []
     with town.market.store.engine.connect() as connection:
         if changed:
@@ -161,7 +161,7 @@ def test_a_withdrawal_waits_for_a_batch_and_a_batch_for_no_withdrawal(far_town: 
         target=lambda: came.append(bidding.withdraw_bid(town.market, ann, found.round_id)), name="withdrawing"
     )
     with town.market.store.write() as connection:
-        call = "SELECT keep_bid_if_open(%(round)s, %(owner)s, %(bid)s, %(now)s, %(after)s)"
+        call = "SELECT keep_bid_if_open(%(round)s, %(owner)s, %(bid)s, %(now)s, %(after)s, %(came_by)s)"
         assert connection.exec_driver_sql(call, bids_together._parameters(first(ann, found), town.clock())).scalar()
         withdrawing.start()
         withdrawing.join(0.3)

@@ -142,7 +142,11 @@ def test_a_mistyped_database_has_no_groups_and_a_new_operator_is_told_that_it_is
     groups = run("groups")
     assert (groups.returncode, missing.exists()) == (2, False)
     assert "there is no market in" in groups.stderr
+    moved = run("migrate")
+    assert (moved.returncode, missing.exists()) == (2, False)
+    assert "there is no market in" in moved.stderr
     first, second = run("operator"), run("operator")
+    assert run("migrate").returncode == 0
     assert "a new one was made" in first.stderr
     assert (first.returncode, second.returncode, second.stderr) == (0, 0, "")
 

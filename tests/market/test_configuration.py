@@ -55,11 +55,41 @@ def test_every_setting_can_stand_in_a_file_and_in_the_environment(
         ('public_url = "market.example"', "must look like https://market.example"),
         ('root_path = "market"', "must look like /market"),
         ('root_path = "/a//b"', "must look like /market"),
+        ('host = ""', r"PDQS_HOST must not be empty: 127\.0\.0\.1 is this machine alone"),
+        ('trusted_proxies = "localhost"', "'localhost' must be an address or a network"),
+        ('trusted_proxies = "127.0.0.1,10.0.0.1"', "with spaces between several"),
+        ('trusted_proxies = "127.0.0.1/8"', "'127.0.0.1/8' must be an address or a network"),
+        ('trusted_proxies = "127.0.0.1:443"', "'127.0.0.1:443' must be an address or a network"),
+        ('trusted_proxies = "* 127.0.0.1"', "stands alone"),
+        ('device_origins = "device.example"', "'device.example' must look like https://device.example"),
+        ('device_origins = "https://device.example/"', "with nothing after host and port"),
+        ('device_origins = "https://a,https://b"', "with spaces between several"),
+        ('device_origins = "https://Device.example"', "in small letters"),
+        ('device_origins = "https://device.example:443"', "must look like https://device.example"),
+        ("retention_days = 99999999999", "PDQS_RETENTION_DAYS: 99999999999 must be at most 36500"),
+        ("code_hours = 1e300", r"PDQS_CODE_HOURS: 1e\+300 must be at most"),
+        ("port = 70000", "PDQS_PORT: 70000 must be at most 65535"),
+        ('public_url = "https://town.example:port"', "must look like https://market.example"),
+        ('public_url = "https://town.example/#there"', "must look like https://market.example"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(PdqsError, match=said):
         settings_from({}, _file(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["public_url", "device_origins"])
+def test_a_password_in_an_address_that_people_are_told_is_refused_and_not_said_back(tmp_path: Path, name: str) -> None:
+    with pytest.raises(PdqsError, match="password") as refused:
+        settings_from({}, _file(tmp_path, f'{name} = "https://ann:geheim@town.example"'))
+    assert "geheim" not in str(refused.value)
+
+
+def test_addresses_that_can_be_meant_are_taken() -> None:
+    proxies, origins = "127.0.0.1 10.0.0.0/8 ::1 fd00::/8", "https://device.example http://[::1]:8017"
+    found = settings_from({"PDQS_TRUSTED_PROXIES": proxies, "PDQS_DEVICE_ORIGINS": origins})
+    assert (found.trusted_proxies, found.device_origins) == (proxies, origins)
+    assert settings_from({"PDQS_TRUSTED_PROXIES": "*", "PDQS_DEVICE_ORIGINS": ""}).device_origins == ""
 
 
 @pytest.mark.parametrize(
@@ -134,6 +164,7 @@ def test_every_command_keeps_to_the_database_of_the_environment(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PDQS_DATABASE_URL", f"sqlite:///{tmp_path}/elsewhere.db")
+    main(["market", "operator"])  # which makes it
     main(words)
     assert [path.name for path in tmp_path.iterdir()] == ["elsewhere.db"]
 

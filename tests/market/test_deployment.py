@@ -29,7 +29,6 @@ from pdqs.market.client import MarketClient
 from pdqs.market.clock_state import ClockState, last_tick, note_tick
 from pdqs.market.http.app import create_app
 from pdqs.market.http.clock import keep_deadlines, ticking
-from pdqs.market.http.observe import Metrics
 from pdqs.market.http.readiness import Readiness
 from pdqs.market.http.serving import listening_socket, served
 from pdqs.market.store.database import open_store
@@ -122,7 +121,7 @@ def test_two_workers_serve_one_market_whose_rounds_go_on_by_themselves_and_a_dea
 def test_the_clock_gives_way_to_requests_where_other_processes_answer_them(town: Town) -> None:
     mine = os.getpriority(os.PRIO_PROCESS, 0)
     for apart, gives_way in ((True, True), (False, False)):
-        with ticking(town.market, Metrics(), Readiness(town.market.store), apart=apart):
+        with ticking(town.market, Readiness(town.market.store), apart=apart):
             clock = next(thread for thread in threading.enumerate() if thread.name == "pdqs-clock")
             postman = next(thread for thread in threading.enumerate() if thread.name == "pdqs-postman")
             _until(lambda: last_tick(town.market).at_ms > 0)
@@ -174,7 +173,7 @@ def test_a_market_on_sqlite_has_one_process_and_that_leads(town: Town) -> None:
 def test_every_process_can_tell_when_deadlines_were_last_looked_at_and_what_is_stuck(either_town: Town) -> None:
     town = either_town
     assert last_tick(town.market) == ClockState()
-    keep_deadlines(town.market, Metrics())
+    keep_deadlines(town.market)
     assert last_tick(town.market) == ClockState(at_ms=town.clock())
     town.clock.advance(1)
     note_tick(town.market)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from market.test_bids_together import said_to_the_database
 from market.town import Town, plan
 from pdqs.cli.commands import market as market_commands
 from pdqs.market import groups, invitations, letter_choices, own_data, reads, records, round_steps
@@ -26,6 +27,20 @@ from pdqs.protocol.problems import ConflictError, ForbiddenError, NotFoundError,
 from pdqs.verifying import verify
 
 
+def test_what_is_told_of_a_group_counts_nobody_in_others(either_town: Town) -> None:
+    """Where 200,000 are in groups, a page about one of 4,000 took half a second."""
+    town = either_town
+    for place, owner in enumerate(town.add_owners(12)):
+        put(town, owner, "Nurses" if place % 2 else "Drivers")
+    draft = round_steps.draft_round(town.market, town.consumer, plan(groups=["Nurses"]), "for-nurses-02")
+    with said_to_the_database(town) as said:
+        assert owners_able(town.market, draft.plan) == 6
+        round_steps.open_round(town.market, town.consumer, draft.round_id)
+    counting = [statement for statement in said if "count(" in statement and "group_members" in statement]
+    assert len(counting) == 2
+    assert all("group_members.name IN" in statement for statement in counting)
+
+
 def put(town: Town, owner: User, *names: str) -> None:
     groups.put_in_groups(town.market, town.operator, owner.user_id, GroupNames(groups=list(names)))
 
@@ -38,7 +53,7 @@ def test_a_round_for_a_group_is_there_for_its_owners_alone(either_town: Town) ->
     town = either_town
     *nurses, both, other = town.add_owners(8)
     for owner in nurses:
-        put(town, owner, "Nurses")
+        put(town, owner, "Nurses", *(["Drivers"] if owner != nurses[0] else []))
     put(town, both, "Night shift", "Drivers")
     wide = town.open_round("for-everyone-01")
     narrow = town.open_round("for-nurses-01", groups=["Nurses", "Drivers"])
@@ -76,11 +91,51 @@ def test_groups_without_enough_owners_for_an_answer_are_refused_in_a_sentence_an
         put(town, owner, "Nurses")
     with pytest.raises(UnprocessableError, match="no group called Doctors"):
         town.open_round("for-doctors-01", groups=["Doctors"])
-    with pytest.raises(ConflictError, match="there are 4 owners in Nurses, and an answer needs at least 5"):
+    with pytest.raises(ConflictError, match="there are fewer than 5 owners in Nurses, and no round is for so few"):
         town.open_round("for-nurses-01", groups=["Nurses"])
     assert town.balance(town.consumer) == 100_000_000
     put(town, town.add_owners(1)[0], "Nurses")
     assert town.open_round("for-nurses-01", groups=["Nurses"]).state == "open"
+
+
+def test_nobody_is_singled_out_by_a_group_of_one_beside_a_group_of_the_consumers_friends(either_town: Town) -> None:
+    town = either_town
+    director, *friends = town.add_owners(6)
+    put(town, director, "Board")
+    for owner in friends:
+        put(town, owner, "Chess club")
+    with pytest.raises(ConflictError, match="fewer than 5 owners in Board, and no round is for so few, be it beside"):
+        town.open_round("for-both-of-them", groups=["Board", "Chess club"])
+    assert town.balance(town.consumer) == 100_000_000
+    assert town.open_round("for-the-friends", groups=["Chess club"]).state == "open"
+    told = [(one.name, one.owners, one.fewer_than) for one in groups.all_groups(town.market, town.consumer).items]
+    assert told == [("Board", None, 5), ("Chess club", 5, None)]
+    assert [one.owners for one in groups.all_groups(town.market, town.operator).items] == [1, 5]
+    assert owners_able(town.market, plan(groups=["Board", "Chess club"])) == 5  # nor by what is left of a sum
+    assert owners_able(town.market, plan(groups=["Board"])) == 5
+
+
+@pytest.mark.parametrize("needed", [5, 11, 12, 13, 1000])
+def test_how_far_groups_overlap_is_told_to_no_consumer(either_town: Town, needed: int) -> None:
+    """Of two pairs of groups of six she is told the same, though one person is in both of the first pair."""
+    town = either_town
+    for place, owner in enumerate(town.add_owners(23)):
+        put(
+            town,
+            owner,
+            *(["A"] * (place < 6) + ["B"] * (5 <= place < 11) + ["C"] * (11 <= place < 17) + ["D"] * (place >= 17)),
+        )
+
+    def told(*names: str) -> tuple[int, str]:
+        wanted = plan(groups=list(names), minimum_owners=needed)
+        try:
+            found = town.open_round(f"for-{'-and-'.join(names)}", groups=list(names), minimum_owners=needed)
+            said = f"it is {found.state}"
+        except ConflictError as refused:
+            said = str(refused).replace(" and ".join(names), "them")
+        return owners_able(town.market, wanted), said
+
+    assert told("A", "B") == told("C", "D")
 
 
 def test_what_is_forecast_and_who_is_written_to_follow_the_group(town: Town) -> None:

@@ -210,7 +210,8 @@ def test_the_payables_file_cannot_run_in_a_spreadsheet(
     served_town: tuple[httpx.Client, Town], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, town = served_town
-    assert client.get("/v1/payables.csv", headers=_as(town, town.operator)).text == "user_id,name,balance_micros\r\n"
-    owed = PayablePage(items=[Payable(user_id=f"u_{1:024x}", name="=1+1", balance_micros=5)], next=None)
+    header = "user_id,name,amount,currency,balance_micros\r\n"
+    assert client.get("/v1/payables.csv", headers=_as(town, town.operator)).text == header
+    owed = PayablePage(items=[Payable(user_id=f"u_{1:024x}", name="=1+1", balance_micros=6_509_999)], next=None)
     monkeypatch.setattr(reads, "payables", lambda *_: owed)
-    assert client.get("/v1/payables.csv", headers=_as(town, town.operator)).text.endswith("1,'=1+1,5\r\n")
+    assert client.get("/v1/payables.csv", headers=_as(town, town.operator)).text.endswith("1,'=1+1,6.50,,6509999\r\n")

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from market.town import Town
-from pdqs.market import ledger, reads, round_steps
+from pdqs.market import ledger, reads, round_steps, transfers
 from pdqs.market.store.schema import accounts, postings
 from pdqs.model.errors import InvariantError
 from pdqs.protocol.market_messages import Transfer
@@ -105,14 +105,13 @@ def test_a_key_used_for_another_amount_is_refused(town: Town) -> None:
         round_steps.deposit(town.market, town.operator, other, "one-key-01")
 
 
-def test_what_is_paid_out_leaves_the_balance_and_no_more_than_it(town: Town) -> None:
+def test_what_is_paid_back_leaves_the_balance_and_no_more_than_it(town: Town) -> None:
     held = town.balance(town.consumer)
     too_much = Transfer(user_id=town.consumer.user_id, amount_micros=held + 1)
     with pytest.raises(ConflictError, match="does not cover"):
-        round_steps.pay_out(town.market, town.operator, too_much, "pay-out-0001")
-    round_steps.pay_out(
-        town.market, town.operator, Transfer(user_id=town.consumer.user_id, amount_micros=held), "pay-out-0002"
-    )
+        transfers.refund(town.market, town.operator, too_much, "pay-back-0001")
+    all_of_it = Transfer(user_id=town.consumer.user_id, amount_micros=held)
+    transfers.refund(town.market, town.operator, all_of_it, "pay-back-0002")
     assert town.balance(town.consumer) == 0
     assert town.balanced()
 

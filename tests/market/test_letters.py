@@ -27,10 +27,9 @@ from market.town import Town, found_town
 from pdqs.market import Settings, letter_choices, own_data, people, postman, round_letters, round_steps
 from pdqs.market.context import Stuck
 from pdqs.market.http.clock import keep_deadlines
-from pdqs.market.http.observe import Metrics
-from pdqs.market.letter_words import KINDS, email_word
+from pdqs.market.letter_words import KINDS, email_of, email_word
 from pdqs.market.looking_up import not_in_a_batch
-from pdqs.market.outbox import PAUSES_MS, dead_letters, tell, try_again
+from pdqs.market.outbox import PAUSES_MS, claim, dead_letters, tell, try_again
 from pdqs.market.postman import Undelivered, check_webhook, deliver_due, is_public
 from pdqs.market.store.schema import bids, outbox, users
 from pdqs.market.store.schema import letter_choices as choices_table
@@ -39,19 +38,23 @@ from pdqs.model.errors import TermsError
 from pdqs.protocol.letters import LetterChoices, LetterKind
 from pdqs.protocol.market_messages import Round, User
 from pdqs.protocol.own_data import Erasure
-from pdqs.protocol.problems import ForbiddenError, NotFoundError, UnprocessableError
+from pdqs.protocol.problems import ForbiddenError, NotFoundError, TooManyRequestsError, UnprocessableError
 
 ALL: list[LetterKind] = ["opened", "offer", "stage", "closing", "paid", "cancelled", "stuck"]
 
 
-@pytest.fixture
-def town(database_url: str, tmp_path: Path) -> Iterator[Town]:
+def writing_town(database_url: str, folder: Path) -> Town:
     """A town that writes its letters into a folder."""
-    letters = tmp_path / "letters"
+    letters = folder / "letters"
     letters.mkdir()
     mail = {"mail_url": f"file:{letters}", "mail_from": "market@market.example"}
-    public = {"public_url": "https://market.example", "least_budget": 1e-6}
-    made = found_town(database_url, settings=Settings(database_url=database_url, **mail, **public))  # type: ignore[arg-type]
+    public = {"public_url": "https://market.example", "least_budget": 1e-6, "least_report_seconds": 1}
+    return found_town(database_url, settings=Settings(database_url=database_url, **mail, **public))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def town(database_url: str, tmp_path: Path) -> Iterator[Town]:
+    made = writing_town(database_url, tmp_path)
     yield made
     made.market.store.close()
 
@@ -209,7 +212,7 @@ def test_operators_hear_of_a_round_that_cannot_go_on(town: Town, monkeypatch: py
 
     monkeypatch.setattr(round_steps, "root_over", fail)
     for _ in range(3):
-        keep_deadlines(town.market, Metrics())
+        keep_deadlines(town.market)
     assert written(town) == {("stuck", "email", town.operator.user_id)}
     assert found.round_id in town.market.stuck
 
@@ -238,6 +241,52 @@ def test_no_letter_goes_to_an_address_before_its_word_was_told(town: Town) -> No
     assert not moved.email_confirmed, "another address needs its own word"
     with pytest.raises(UnprocessableError):
         letter_choices.confirm_email(town.market, owner, word)
+
+
+def _set(town: Town, user: User, *emails: str) -> None:
+    for email in emails:
+        letter_choices.choose(town.market, user, LetterChoices(email=email))
+
+
+def test_an_address_is_sent_one_word_a_day_whoever_asks_for_it(town: Town) -> None:
+    ann, bea, cleo = town.add_owners(3)
+    _set(town, ann, "victim@example.org", "", "Victim@Example.org", "", "victim@example.org")
+    _set(town, bea, "victim@example.org")
+    town.clock.advance(3600)
+    _set(town, cleo, "VICTIM@example.org")
+    deliver_due(town.market)
+    assert (
+        sum("To: victim@example.org" in mail.replace("Victim@Example", "victim@example") for mail in mails(town)) == 1
+    )
+    told = [letter_choices.choices(town.market, user).model_dump(exclude={"email"}) for user in (ann, bea, cleo)]
+    assert told[0] == told[1] == told[2], "nobody learns whether others named it"
+    town.clock.advance(86_400)
+    _set(town, bea, "", "victim@example.org")
+    deliver_due(town.market)
+    assert len(mails(town)) == 2, "tomorrow is another day"
+
+
+def test_words_that_waited_for_other_addresses_do_not_all_go_to_the_last(town: Town) -> None:
+    (ann,) = town.add_owners(1)
+    _set(town, ann, "a@example.org", "b@example.org", "c@example.org", "victim@example.org")
+    deliver_due(town.market)
+    (mail,) = mails(town)
+    assert "To: victim@example.org" in mail
+
+
+def test_an_account_sets_few_addresses_a_day_whether_or_not_others_named_them(town: Town) -> None:
+    ann, bea = town.add_owners(2)
+    _set(town, ann, *(f"{place}@example.org" for place in range(5)))
+    _set(town, bea, *(f"{place}@example.org" for place in (0, 0, 1, 9, 2)), "", "1@example.org")
+    for user in (ann, bea):
+        with pytest.raises(TooManyRequestsError, match="5 times a day"):
+            _set(town, user, "new@example.org")
+        kept = letter_choices.choices(town.market, user)
+        assert kept.email != "new@example.org"
+        letter_choices.choose(town.market, user, LetterChoices(email=kept.email, kinds=["opened"]))  # that is no change
+        _set(town, user, "")
+    town.clock.advance(86_401)
+    _set(town, ann, "new@example.org")
 
 
 def test_an_email_holds_no_question_bid_answer_or_amount(town: Town) -> None:
@@ -418,6 +467,8 @@ INSIDE += [
     "2002:7f00:1::",
     "::",
     "ff02::1",
+    "fec0::1",
+    "fec0:0:0:ffff::1",
 ]
 
 
@@ -588,6 +639,30 @@ def test_without_a_mail_server_no_address_is_taken(tmp_path: Path) -> None:
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, str]) -> None:
     with pytest.raises(TermsError):
         Settings(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"mail_url": "post:x", "mail_from": "a@b"}, "PDQS_MAIL_URL must look like"),
+        ({"mail_url": "file:/tmp"}, "PDQS_MAIL_FROM: '' must be an e-mail address"),
+        ({"mail_url": "smtp://x", "mail_from": "a@b"}, "PDQS_PUBLIC_URL must be set where letters are sent"),
+    ],
+)
+def test_a_fault_of_the_mail_names_the_setting_that_it_is_in(given: dict[str, str], named: str) -> None:
+    with pytest.raises(TermsError, match=named):
+        Settings(**given)  # type: ignore[arg-type]
+
+
+def test_every_letter_says_which_market_it_is_from(town: Town) -> None:
+    (owner,) = town.add_owners(1)
+    letter_choices.choose(town.market, owner, LetterChoices(email="ann@example.org", kinds=["opened"]))
+    (asked,) = claim(town.market, 10)
+    at_home = replace(town.market, settings=replace(town.market.settings, public_url="", port=8001))
+    for market, address in ((town.market, "https://market.example"), (at_home, "http://127.0.0.1:8001")):
+        text = email_of(market, asked).get_content()
+        assert f"the market of private data at {address} to write" in text
+        assert f"{address}/account/letters" in text
 
 
 def test_every_kind_has_words() -> None:

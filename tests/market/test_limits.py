@@ -15,13 +15,14 @@ import httpx
 import pytest
 
 from market.town import Town, plan
+from pdqs import clearing
 from pdqs.market import Settings, access, forecasting, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
 from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.forecasts import ForecastRequest
 from pdqs.protocol.market_messages import QueryMessage, User
-from pdqs.protocol.problems import MarketError, ProblemType, TooManyRequestsError, UnprocessableError
+from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, TooManyRequestsError, UnprocessableError
 
 
 @contextmanager
@@ -119,6 +120,59 @@ def test_many_unfinished_requests_do_not_take_the_market_away(town: Town) -> Non
         assert time.monotonic() - began < 30
 
 
+UNSENT = HEAD + b"Content-Length: 50\r\n\r\n"
+
+
+def test_many_bodies_that_never_come_do_not_take_the_market_away(town: Town) -> None:
+    with ExitStack() as open_, _serving(town, most_connections=40) as address:
+        for _ in range(200):
+            open_.enter_context(_said(address, UNSENT))
+        for _ in range(5):
+            assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+
+
+def test_who_waited_longest_for_a_body_goes_first(town: Town) -> None:
+    with ExitStack() as open_, _serving(town, most_connections=5) as address:
+        lines = []
+        for _ in range(6):
+            lines.append(open_.enter_context(_said(address, UNSENT)))
+            time.sleep(0.1)
+        assert _closed_after(lines[0])[0] == b""
+        for line in lines[1:]:
+            line.sendall(b"x" * 50)
+            assert line.recv(4096).startswith(b"HTTP/1.1 401"), "the others go on"
+
+
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1", "127.0.0.0/8"])
+def test_one_address_has_its_share_of_connections_and_a_proxy_is_not_counted(town: Town, trusted: str) -> None:
+    with ExitStack() as open_, _serving(town, most_connections_each=5, trusted_proxies=trusted) as address:
+        lines = []
+        for _ in range(6):
+            lines.append(open_.enter_context(_said(address, UNSENT)))
+            time.sleep(0.1)
+        lines[0].settimeout(1.0)
+        if trusted:
+            with pytest.raises(TimeoutError):
+                lines[0].recv(4096)
+        else:
+            assert _closed_after(lines[0])[0] == b""
+
+
+def test_half_a_body_is_no_request(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    monkeypatch.setattr("pdqs.market.access.redeem_for_token", lambda _, code, *__: taken.append(code))
+    head = b"POST /v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+    with _serving(town) as address:
+        for code, missing in (("cut" * 12, 1), ("whole" * 8, 0)):
+            body = json.dumps({"code": code}).encode()
+            with _said(address, head + str(len(body) + missing).encode() + b"\r\n\r\n" + body) as line:
+                line.shutdown(socket.SHUT_WR)
+                _closed_after(line)
+                time.sleep(0.3)
+        _until(lambda: "whole" * 8 in taken)
+    assert taken == ["whole" * 8]
+
+
 def test_a_request_in_hand_is_not_cut_off_for_a_newcomer(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
     monkeypatch.setattr("pdqs.market.reads.health", lambda _: go.wait(10) and 1 / 0)
@@ -152,6 +206,64 @@ def test_one_session_has_one_budget_whatever_other_cookies_come_along(town: Town
     with _serving(town, caller_rate=0.01, caller_burst=2.0) as address:
         found = [
             httpx.get(f"{address}/v1/me", headers={"Cookie": f"x={place}; pdqs_session={cookie}"}).status_code
+            for place in range(4)
+        ]
+    assert found == [200, 200, 429, 429]
+
+
+def test_who_calls_by_many_tokens_and_sessions_has_no_more_requests_than_by_one(town: Town) -> None:
+    tokens = [access.issue_token(town.market, town.consumer, name) for name in ("phone", "laptop", "script")]
+    hers = [{"Authorization": f"Bearer {token}"} for token in tokens]
+    hers.append({"Cookie": f"pdqs_session={access.start_session(town.market, town.consumer).cookie}"})
+    beside = {"Authorization": f"Bearer {access.issue_token(town.market, town.operator)}"}
+    with _serving(town, caller_rate=0.01, caller_burst=3.0) as address, httpx.Client(base_url=address) as line:
+        found = [line.get("/v1/me", headers=one).status_code for one in hers * 4]
+        other = line.get("/v1/me", headers=beside).status_code
+    known = len(hers)  # the first request of each is what tells who she is
+    assert found == [200] * (known + 3) + [429] * (3 * known - 3)
+    assert other == 200
+
+
+def test_who_sends_a_request_is_said_once(town: Town) -> None:
+    token = access.issue_token(town.market, town.consumer)
+    with _serving(town, caller_rate=0.01, caller_burst=3.0) as address:
+        for other in ("Bearer " + "a" * 43, f"Bearer {token}", "Basic x"):
+            twice = [("Authorization", f"Bearer {token}"), ("Authorization", other)]
+            refused = httpx.get(f"{address}/v1/me", headers=twice)
+            assert refused.status_code == 400
+            assert "more than one Authorization header" in refused.json()["detail"]
+        hers = {"Authorization": f"Bearer {token}"}
+        assert httpx.get(f"{address}/v1/me", headers=hers).status_code == 429, "they count as hers"
+
+
+@pytest.mark.parametrize("second", ["Authorization", "Cookie"])
+def test_no_other_credential_gives_a_session_more_requests(town: Town, second: str) -> None:
+    cookie = access.start_session(town.market, town.consumer).cookie
+    with _serving(town, caller_rate=0.01, caller_burst=2.0) as address:
+        found = []
+        for place in range(4):
+            random = {"Authorization": f"Bearer {'a' * 42}{place}", "Cookie": f"x={place}"}[second]
+            both = [("Cookie", f"pdqs_session={cookie}"), (second, random)]
+            found.append(httpx.get(f"{address}/account", headers=both).status_code)
+    assert found == [200, 200, 429, 429]
+
+
+def test_a_header_that_says_nothing_gives_a_session_no_more_requests(town: Town) -> None:
+    cookie = access.start_session(town.market, town.consumer).cookie
+    with _serving(town, caller_rate=0.01, caller_burst=2.0) as address:
+        both = {"Authorization": "", "Cookie": f"pdqs_session={cookie}"}
+        found = [httpx.get(f"{address}/v1/me", headers=both).status_code for _ in range(4)]
+    assert found == [200, 200, 429, 429]
+
+
+def test_a_session_beside_a_token_is_not_what_a_program_is_counted_by(town: Town) -> None:
+    token, cookie = access.issue_token(town.market, town.consumer), "a" * 42
+    with _serving(town, caller_rate=0.01, caller_burst=2.0) as address:
+        found = [
+            httpx.get(
+                f"{address}/v1/me",
+                headers={"Authorization": f"Bearer {token}", "Cookie": f"pdqs_session={cookie}{place}"},
+            ).status_code
             for place in range(4)
         ]
     assert found == [200, 200, 429, 429]
@@ -233,14 +345,25 @@ def _ask(town: Town, caller: User, ended: list[str]) -> None:
     ended.append(f"{threading.current_thread().name}: {refused.value.type}")
 
 
-def test_a_forecast_that_takes_long_stops_at_the_points_it_has(town: Town) -> None:
-    moments = iter(range(0, 1000, 2))
-    found = forecasting.forecast(town.market, town.consumer, REQUEST, now=lambda: float(next(moments)))
-    assert len(found.curve) == 3  # of nine: five seconds are over at the third
+def test_a_forecast_that_takes_long_stops_at_what_it_has(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each clearing takes a second of the five that there are; there are some two hundred in all."""
+    cleared: list[int] = []
+
+    def clear(bids: Any, *given: Any, **named: Any) -> Any:
+        cleared.append(len(bids))
+        return clearing.clear(bids, *given, **named)
+
+    monkeypatch.setattr("pdqs.planning.typical.clear", clear)
+    found = forecasting.forecast(town.market, town.consumer, REQUEST, now=lambda: float(len(cleared)))
+    assert len(cleared) == 6, "five, and one for what it is compared with"
     assert found.half_width is not None
+    assert [point.half_width for point in found.curve] == [found.half_width], "the plan's own point"
     whole = forecasting.forecast(town.market, town.consumer, REQUEST, now=lambda: 0.0)
+    assert len(cleared) > 100
     assert len(whole.curve) == 9
-    assert {point.budget_micros for point in found.curve} <= {point.budget_micros for point in whole.curve}
+    some = forecasting.forecast(town.market, town.consumer, REQUEST, now=lambda: len(cleared) / 30.0)
+    assert 1 < len(some.curve) < 9
+    assert {point.budget_micros for point in some.curve} <= {point.budget_micros for point in whole.curve}
 
 
 def test_lists_hold_no_labels_and_no_terms(town: Town) -> None:
@@ -265,3 +388,35 @@ def test_a_round_must_be_worth_the_least_budget(town: Town) -> None:
     with pytest.raises(UnprocessableError, match="at least 1 here"):
         round_steps.draft_round(market, town.consumer, plan(budget_micros=999_999), "a-round-for-nothing")
     assert round_steps.draft_round(market, town.consumer, plan(budget_micros=1_000_000), "for-one-unit")
+
+
+def test_a_round_leaves_time_to_report_or_is_not_drafted_nor_opened(town: Town) -> None:
+    """With a second to report nobody can, nothing is paid, and the record would have everyone's bid."""
+    market = dataclasses.replace(town.market, settings=Settings())
+    with pytest.raises(UnprocessableError, match="at least 60 seconds to report"):
+        round_steps.draft_round(market, town.consumer, plan(report_seconds=59), "a-round-of-no-time")
+    before = round_steps.draft_round(town.market, town.consumer, plan(report_seconds=59), "from-before-that")
+    with pytest.raises(UnprocessableError, match="at least 60 seconds to report"):
+        round_steps.open_round(market, town.consumer, before.round_id)
+    fair = round_steps.draft_round(market, town.consumer, plan(report_seconds=60), "a-round-of-a-minute")
+    assert round_steps.open_round(market, town.consumer, fair.round_id).state == "open"
+
+
+def test_a_consumer_keeps_so_many_drafts_and_no_more(either_town: Town) -> None:
+    town = either_town
+    market = dataclasses.replace(town.market, settings=dataclasses.replace(town.market.settings, most_drafts=3))
+
+    def draft(place: int) -> str:
+        return round_steps.draft_round(market, town.consumer, plan(), f"a-draft-of-many-{place}").round_id
+
+    kept = [draft(place) for place in range(3)]
+    with pytest.raises(ConflictError, match="you have 3 drafts"):
+        draft(3)
+    assert draft(2) == kept[2], "asked again it is the same"
+    round_steps.open_round(market, town.consumer, kept[0])  # what is open is paid for, and is no draft
+    kept.append(draft(3))
+    round_steps.cancel_round(market, town.consumer, kept[1])
+    with pytest.raises(ConflictError, match="called off since yesterday"):
+        draft(4)
+    town.clock.advance(86_401)
+    assert draft(4) not in kept

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from market.owing import asked_for, owe
 from market.town import Town
-from pdqs.market import groups, payout_confirmations
+from pdqs.market import groups, payout_confirmations, payouts
 from pdqs.market.group_files import add_from
 from pdqs.market.invitation_files import guests_in
 from pdqs.model.errors import PdqsError
+from pdqs.protocol.market_messages import NewUser
 from pdqs.protocol.problems import UnprocessableError
 
 KINDS = ("names", "groups", "confirmation")
@@ -125,3 +127,59 @@ def test_a_list_that_says_what_somebody_is_lets_her_in_as_nothing_else() -> None
         listed.refuse_other_than("owner")
     guests_in(b"name,role\nAnn,Owner\nBo,\n").refuse_other_than("owner")
     guests_in(b"Ann\nBo\n").refuse_other_than("consumer")
+
+
+@pytest.mark.parametrize(("asked", "written"), [("6.00", "6,00"), ("1250.50", "1.250,50")])
+def test_a_confirmation_with_commas_before_the_decimals_is_read_by_what_was_asked_for(
+    town: Town, asked: str, written: str
+) -> None:
+    owe(town, [round(float(asked) * 1_000_000)])
+    batch = payouts.make_batch(town.market, town.operator, "a-batch-of-commas")
+    (line,) = asked_for(town, batch.batch_id)
+    assert line["amount"] == asked
+    text = f"reference;status;amount\n{line['reference']};paid;{written}\n"
+    seen = payout_confirmations.preview(town.market, town.operator, batch.batch_id, text)
+    assert seen.paid_micros == round(float(asked) * 1_000_000)
+    for other in ("60,00", "0,60"):
+        wrong = text.replace(written, other)
+        with pytest.raises(UnprocessableError, match="and another amount is told"):
+            payout_confirmations.confirm_batch(town.market, town.operator, batch.batch_id, wrong)
+    assert payout_confirmations.confirm_batch(town.market, town.operator, batch.batch_id, text).paid == 1
+
+
+@pytest.mark.parametrize("name", ["\u0645\u0647\u062f\u06cc\u200c\u0632", "Ann\u00a0Lee", "\u0915\u094d\u200d\u0937"])
+def test_a_name_that_one_person_may_have_may_stand_in_a_list(name: str) -> None:
+    """A zero-width joiner, one that parts, a no-break space: refused before as if the name were too long."""
+    assert NewUser(role="owner", name=name).name == name
+    assert guests_in(f"name\n{name}\n".encode()).names == [name]
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(90), "this is a spreadsheet, not a CSV file"),
+        (b'name\n"Ann Lee\nBo\n', r'row 2 is not CSV: a quotation mark \("\) is not closed'),
+        (b"name\nLee, Ann\n", "row 2 has 2 cells, but the first line names 1 column: .* stands in quotation marks"),
+    ],
+)
+def test_a_list_that_was_saved_wrongly_is_told_what_to_mend(raw: bytes, said: str) -> None:
+    with pytest.raises(UnprocessableError, match=said):
+        guests_in(raw)
+
+
+def test_a_name_that_turns_the_writing_is_refused_for_that() -> None:
+    with pytest.raises(UnprocessableError, match="row 2: the name holds a sign that is not shown"):
+        guests_in("name\nAnn\u202eeel\n".encode())
+
+
+@pytest.mark.parametrize("heading", ["Full name", "Names", "NAME ", "Participants", "full  name:", "Fullname"])
+def test_what_stands_above_a_column_of_names_is_nobody(heading: str) -> None:
+    assert guests_in(f"{heading}\nAnn\nBo\n".encode()).names == ["Ann", "Bo"]
+    assert guests_in(f"group;{heading}\nNurses;Ann\n".encode()).names == ["Ann"]
+
+
+@pytest.mark.parametrize(
+    "text", ["member,name\n17,Ann\n18,Bo\n", "name,member\nAnn,yes\nBo,no\n", "Participant;Name:\nP-01;Ann\nP-02;Bo\n"]
+)
+def test_other_words_for_a_name_are_other_columns_where_one_is_called_name(text: str) -> None:
+    assert guests_in(text.encode()).names == ["Ann", "Bo"]

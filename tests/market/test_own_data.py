@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import httpx
 import pytest
 
 from market.town import Town
 from pdqs.market import access, offer_access, own_data, people, round_steps
+from pdqs.market.context import Market
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
+from pdqs.market.made_once import MadeOnce
 from pdqs.market.store.schema import users
-from pdqs.protocol.market_messages import Round, Transfer
-from pdqs.protocol.own_data import Erasure
-from pdqs.protocol.problems import ConflictError, UnauthorizedError
+from pdqs.protocol.market_messages import Round, Transfer, User
+from pdqs.protocol.own_data import Erasure, Export
+from pdqs.protocol.problems import ConflictError, TooManyRequestsError, UnauthorizedError
 
 
 def _played(town: Town) -> Round:
@@ -48,6 +55,34 @@ def test_an_export_holds_all_that_is_hers_and_nothing_of_anybody_else(either_tow
     assert [line.round_id for line in consumers.rounds] == [found.round_id]
     assert consumers.rounds[0].answer is not None
     assert consumers.taken_part == []
+
+
+def test_what_people_take_away_is_made_for_one_at_a_time_and_kept_for_nobody(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    whole = own_data.export
+
+    def counted(market: Market, actor: User) -> Export:
+        made.append(1)
+        time.sleep(0.2)
+        assert len(made) == 1, "another is being made"
+        made.pop()
+        return whole(market, actor)
+
+    monkeypatch.setattr(own_data, "export", counted)
+    asking = [town.consumer, town.operator, *town.add_owners(2)]
+    with ThreadPoolExecutor(4) as pool:
+        files = list(pool.map(lambda who: own_data.export_text(town.market, who), asking))
+    assert [json.loads(file)["user"]["user_id"] for file in files] == [who.user_id for who in asking]
+    impatient = dataclasses.replace(town.market, exports=MadeOnce(most=0, patience=0.01))
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(own_data.export_text, impatient, town.consumer)
+        while not made and not slow.done():
+            time.sleep(0.001)
+        with pytest.raises(TooManyRequestsError, match="ask again in a moment"):
+            own_data.export_text(impatient, town.operator)
+        assert slow.result()
 
 
 def test_every_table_that_names_an_owner_is_in_her_export() -> None:

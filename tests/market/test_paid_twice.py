@@ -6,44 +6,26 @@ import threading
 
 import pytest
 
-from market.owing import asked_for, confirmation, earn, owe
+from market.owing import (
+    asked_for,
+    batch_of,
+    by_hand,
+    confirmation,
+    confirmed,
+    earn,
+    open_ones,
+    owe,
+    owed,
+    partly_beyond,
+    reference_of,
+    standing_payouts,
+)
 from market.town import Town
 from pdqs.market import deeds, overpaid, own_data, payout_confirmations, payouts, people, transfers
-from pdqs.protocol.market_messages import Transfer, User
-from pdqs.protocol.operator_messages import ConfirmedBatch
+from pdqs.market.store import migrate
+from pdqs.protocol.market_messages import User
 from pdqs.protocol.own_data import Erasure
 from pdqs.protocol.problems import ConflictError, ForbiddenError, NotFoundError
-
-
-def by_hand(town: Town, owner: User, micros: int, key: str = "by-hand-01") -> str:
-    """Enter that she was paid by other means; gives the id of the entry."""
-    transfer = Transfer(user_id=owner.user_id, amount_micros=micros)
-    return transfers.pay_out(town.market, town.operator, transfer, key).transaction_id
-
-
-def batch_of(town: Town, key: str = "the-batch-1") -> tuple[str, str]:
-    """A batch of all that is owed, and what a provider says who has paid it."""
-    made = payouts.make_batch(town.market, town.operator, key)
-    town.clock.advance(1)
-    return made.batch_id, confirmation(town, made.batch_id)
-
-
-def confirmed(town: Town, batch_id: str, text: str) -> ConfirmedBatch:
-    return payout_confirmations.confirm_batch(town.market, town.operator, batch_id, text)
-
-
-def open_ones(town: Town) -> list[tuple[str, int, int]]:
-    """Whom a provider paid too much, how much, and what is owed to her."""
-    found = overpaid.overpaid_page(town.market, town.operator).items
-    return [(one.name, one.over_micros, one.owed_micros) for one in found]
-
-
-def owed(town: Town) -> list[int]:
-    return [town.balance(owner) for owner in town.owners]
-
-
-def reference_of(town: Town) -> str:
-    return overpaid.overpaid_page(town.market, town.operator).items[0].reference
 
 
 def test_who_was_paid_by_hand_too_is_told_by_name_and_the_others_are_entered(either_town: Town) -> None:
@@ -131,6 +113,23 @@ def test_it_is_told_even_where_what_she_earned_since_covers_it(either_town: Town
     assert (owed(town), open_ones(town), town.balanced()) == ([1_000_000, 5_000_000], [], True)
 
 
+def test_what_was_let_be_keeps_its_amount_with_the_batch_and_the_deed_until_it_came_back(either_town: Town) -> None:
+    town = either_town
+    (owner,) = owe(town, [4_000_000])
+    batch_id, text = batch_of(town)
+    by_hand(town, owner, 3_000_000)
+    confirmed(town, batch_id, text)
+    reference = reference_of(town)
+    for _ in range(2):
+        overpaid.let_be(town.market, town.operator, reference)
+    (batch,) = payouts.batches_page(town.market, town.operator).items
+    assert (batch.over_micros, batch.let_be_micros) == (0, 3_000_000)
+    told = [one.amount_micros for one in deeds.deeds_page(town.market, town.operator).items if one.what == "let-be"]
+    assert told == [3_000_000]
+    overpaid.came_back(town.market, town.operator, reference)
+    assert payouts.batches_page(town.market, town.operator).items[0].let_be_micros == 0
+
+
 def test_what_is_paid_too_much_can_be_let_be_and_both_are_deeds(either_town: Town) -> None:
     town = either_town
     (owner,) = owe(town, [4_000_000])
@@ -192,14 +191,103 @@ def test_a_payment_of_a_batch_that_is_undone_stays_undone_whatever_is_read_again
     entry = next(
         line for line in transfers.journal(town.market, town.operator).items if line.user_id == town.owners[0].user_id
     )
-    transfers.reverse(town.market, town.operator, entry.transaction_id)
-    for status, names in (("paid", []), ("failed", ["owner 2"])):
-        again = confirmed(town, batch_id, text.replace("paid", status))
-        assert [one.name for one in again.remarks] == names
-        assert owed(town) == [4_000_000, 0]
+    undone = transfers.reverse(town.market, town.operator, entry.transaction_id)
+    assert transfers.reverse(town.market, town.operator, entry.transaction_id) == undone, "asked again: the same"
+    for _ in range(2):  # whichever file that is, she says which, and it asks again the next time
+        failed = confirmed(town, batch_id, text.replace("paid", "failed"))
+        assert [one.name for one in failed.remarks] == ["owner 2"], "of owner 1 it is known"
+        assert (failed.paid, failed.failed) == (1, 1)
+        again = confirmed(town, batch_id, text)
+        assert [(one.name, one.why, one.entered_micros) for one in again.remarks] == [("owner 1", "paid-again", 0)]
+        assert confirmed(town, batch_id, text).remarks == [], "read again: nothing"
+        assert (open_ones(town), owed(town)) == ([("owner 1", 4_000_000, 4_000_000)], [4_000_000, 0])
+        assert overpaid.came_back(town.market, town.operator, reference_of(town)).over_micros == 0
+        assert (open_ones(town), owed(town)) == ([], [4_000_000, 0])
     second, retold = batch_of(town, "the-batch-2")
     assert confirmed(town, second, retold).paid_micros == 4_000_000
     assert (owed(town), open_ones(town), town.balanced()) == ([0, 0], [], True)
+
+
+@pytest.mark.parametrize("way", ["by the file", "by its reference", "on the ledger"])
+def test_what_failed_after_all_and_was_partly_beyond_what_was_owed_is_undone_whole(either_town: Town, way: str) -> None:
+    town = either_town
+    owner, batch_id, text = partly_beyond(town)
+    failed = text.replace("paid", "failed")
+    (told,) = confirmed(town, batch_id, failed).remarks
+    assert (told.why, told.entered_micros, told.over_micros) == ("failed-after-all", 3_000_000, 1_000_000)
+    assert owed(town) == [0], "an old file says the same: nothing is undone unasked"
+    entry = f"payout:{told.reference}"
+    for _ in range(2):  # pressed once more: nothing
+        if way == "by the file":
+            done = payout_confirmations.confirm_batch(town.market, town.operator, batch_id, failed, came_back=True)
+            assert done.remarks == []
+        elif way == "by its reference":
+            overpaid.came_back(town.market, town.operator, told.reference)
+        else:
+            transfers.reverse(town.market, town.operator, entry)
+        assert (open_ones(town), owed(town)) == ([], [3_000_000]), "she has earned five and was paid two by hand"
+        assert town.balanced()
+    batch = payouts.batches_page(town.market, town.operator).items[0]
+    assert (batch.paid, batch.failed, batch.over_micros) == (0, 1, 0)
+    told_deeds = [one.what for one in deeds.deeds_page(town.market, town.operator).items]
+    assert told_deeds.count("came-back") + told_deeds.count("reversal") == 1
+    second, retold = batch_of(town, "the-batch-2")
+    assert confirmed(town, second, retold).paid_micros == 3_000_000
+    assert (owed(town), town.balanced()) == ([0], True)
+    assert own_data.export(town.market, owner).balance_micros == 0
+
+
+def test_of_a_payment_that_was_all_beyond_what_was_owed_nothing_is_owed_when_it_fails(either_town: Town) -> None:
+    town = either_town
+    (owner,) = owe(town, [4_000_000])
+    batch_id, text = batch_of(town)
+    by_hand(town, owner, 4_000_000)
+    confirmed(town, batch_id, text)
+    failed = text.replace("paid", "failed")
+    payout_confirmations.confirm_batch(town.market, town.operator, batch_id, failed, came_back=True)
+    assert (open_ones(town), owed(town), town.balanced()) == ([], [0], True)
+    assert [one.why for one in confirmed(town, batch_id, text).remarks] == ["paid-again"], "though nothing was entered"
+
+
+@pytest.mark.parametrize("way", ["by the file", "by its reference"])
+def test_what_was_undone_and_then_paid_on_a_later_attempt_is_not_paid_twice(either_town: Town, way: str) -> None:
+    town = either_town
+    (owner,) = owe(town, [4_000_000])
+    batch_id, text = batch_of(town)
+    confirmed(town, batch_id, text)
+    (entry,) = standing_payouts(town)
+    transfers.reverse(town.market, town.operator, entry)
+    for attempt in range(2):  # and it may fail after that attempt too, and be paid by a third
+        assert owed(town) == [4_000_000]
+        assert payout_confirmations.preview(town.market, town.operator, batch_id, text).paid == 1, "it is news"
+        assert confirmed(town, batch_id, text).over_micros == 4_000_000
+        with pytest.raises(ConflictError, match="nobody is owed"):
+            payouts.make_batch(town.market, town.operator, f"another-batch-{attempt}")
+        reference = reference_of(town)
+        assert overpaid.enter(town.market, town.operator, reference).over_micros == 0
+        assert (owed(town), open_ones(town), town.balanced()) == ([0], [], True)
+        if attempt == 0 and way == "by the file":
+            failed = text.replace("paid", "failed")
+            payout_confirmations.confirm_batch(town.market, town.operator, batch_id, failed, came_back=True)
+        elif attempt == 0:
+            overpaid.came_back(town.market, town.operator, reference)
+    earn(town, {owner.user_id: 1_000_000}, "later")
+    assert payouts.make_batch(town.market, town.operator, "the-last-batch").waiting_micros == 1_000_000
+
+
+def test_what_was_undone_before_payouts_remembered_it_is_not_paid_twice_either(either_town: Town) -> None:
+    town = either_town
+    owe(town, [4_000_000, 3_000_000])
+    batch_id, text = batch_of(town)
+    confirmed(town, batch_id, text)
+    lines = transfers.journal(town.market, town.operator).items
+    entry = next(line for line in lines if line.user_id == town.owners[0].user_id)
+    transfers.reverse(town.market, town.operator, entry.transaction_id)
+    migrate.downgrade(town.market.store, "0014")
+    migrate.upgrade(town.market.store)
+    again = confirmed(town, batch_id, text)
+    assert [(one.name, one.why) for one in again.remarks] == [("owner 1", "paid-again")]
+    assert (open_ones(town), town.balanced()) == ([("owner 1", 4_000_000, 4_000_000)], True)
 
 
 def test_who_is_disabled_is_still_paid_and_who_is_erased_waits_for_nothing(either_town: Town) -> None:

@@ -21,13 +21,39 @@ def asking(*labels: str, text: str = "What do you drink?", **more: Any) -> Round
     return plan(query=QueryMessage(kind="histogram", text=text, domain=domain), **more)
 
 
+def flag(region: str) -> str:
+    """The flag of a part of a country, which many screens show as a black one."""
+    return "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
+
+
 UNREADABLE = {
-    "two answers alike": (asking("Tea", "\u0422ea", "none"), "look the same"),
+    "two answers alike": (
+        asking("none", "Tea", "\u0422ea"),
+        r"answers 2 and 3 \(“Tea” and “\u0422ea”\) look the same.*: write one of them in other words",
+    ),
+    "two flags that many screens show as one": (
+        asking(flag("gbeng"), flag("gbsct"), "none"),
+        "answers 1 and 2 .*: write one of them in other words, or add words to it",
+    ),
     "an answer that shows nothing": (asking("tea", "\u200b"), "shows nothing"),
     "an answer turned around": (asking("1-5", "\u200f6-9"), "turns the direction"),
     "a question turned around": (asking("tea", "coffee", text="Tea\u200e?"), "turns the direction"),
     "a purpose turned around": (asking("tea", "coffee", purpose="\u061cHealth"), "turns the direction"),
 }
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        (f"{flag('gbeng')} England", f"{flag('gbsct')} Scotland"),
+        ("10\u00b2", "102"),
+        ("Ann\u00e9e I", "Ann\u00e9e 1"),
+        ("\u0430\u0435", "\u0430\u04bd"),
+    ],
+    ids=["flags with names", "a power", "a year", "Abkhaz"],
+)
+def test_honest_answers_that_people_tell_apart_are_drafted(labels: tuple[str, str], town: Town) -> None:
+    assert drafts.draft_round(town.market, town.consumer, asking(*labels), "honest").state == "draft"
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,10 +16,12 @@ import pdqs
 from market.town import Town, found_town
 from pdqs.market import Settings, records, round_steps
 from pdqs.market.ledger import account_of
+from pdqs.market.made_once import MadeOnce
 from pdqs.market.store.schema import bids, offers, postings, reports
 from pdqs.model.errors import TermsError
 from pdqs.protocol.market_messages import Round, User
-from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.protocol.problems import NotFoundError, ProblemType, TooManyRequestsError
+from pdqs.rounds.commitments import pseudonym_of
 
 
 def settled(town: Town, *, silent: int = 0, **changes: Any) -> Round:
@@ -48,7 +52,8 @@ def test_the_record_of_an_honest_round_agrees(town: Town, silent: int, changes: 
     assert broken(town, found) == []
     assert told.bids_root == (found.bids_root and found.bids_root.root)
     assert told.ledger.paid_micros == found.paid_micros
-    assert len(told.owners) == 30
+    reported = sum(line.code is not None for line in told.owners)
+    assert len(told.owners) == (30 if reported >= 5 else reported)
 
 
 def test_no_owner_is_named_in_a_record_and_of_the_consumer_only_what_the_terms_say(town: Town) -> None:
@@ -103,6 +108,35 @@ def test_a_market_that_did_not_keep_to_its_round_is_caught(
     assert names <= set(broken(town, found))
 
 
+def test_a_record_is_written_once_for_all_who_ask_and_for_nobody_else(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, whole, made = settled(town), records.record, []
+
+    def counted(*asked: Any) -> Any:
+        made.append(1)
+        time.sleep(0.2)
+        return whole(*asked)
+
+    monkeypatch.setattr(records, "record", counted)
+    asking = [town.consumer, town.operator, *town.owners[:2]]
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(lambda who: records.record_text(town.market, who, found.round_id), asking))
+    assert len(made) == 1
+    assert set(texts) == {whole(town.market, town.consumer, found.round_id).text().encode()}
+    (stranger,) = town.add_owners(1)
+    with pytest.raises(NotFoundError):
+        records.record_text(town.market, stranger, found.round_id)
+    impatient = dataclasses.replace(town.market, records=MadeOnce(most=1, patience=0.01))
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(records.record_text, impatient, town.consumer, found.round_id)
+        while len(made) == 1:
+            time.sleep(0.001)
+        with pytest.raises(TooManyRequestsError, match="ask again in a moment"):
+            records.record_text(impatient, town.operator, found.round_id)
+        assert slow.result() == texts[0]
+
+
 def test_there_is_no_record_before_a_round_is_settled_nor_for_those_who_took_no_part(town: Town) -> None:
     town.add_owners(30)
     found = town.cleared_round()
@@ -129,9 +163,37 @@ def test_what_a_round_promised_of_its_record_does_not_change_with_the_settings(t
     found = settled(town)
     later = dataclasses.replace(town.market, settings=Settings(records="none"))
     told = records.record(later, town.consumer, found.round_id)
-    assert json.loads(told.terms)["record"] == "full"
+    assert json.loads(told.terms)["record"] == "answered"
 
 
 def test_a_setting_of_records_that_is_none_is_refused() -> None:
     with pytest.raises(TermsError, match="PDQS_RECORDS"):
         Settings(records="some")
+
+
+@pytest.mark.parametrize("came", [0, 1, 4, 5])
+def test_nobody_has_bids_for_nothing_of_a_round_that_too_few_reported_in(town: Town, came: int) -> None:
+    """Where 5 did not report there is no answer, hardly anything was paid, and the silent stay out of the record."""
+    town.add_owners(30)
+    found = town.cleared_round()
+    for owner in town.asked(found)[:came]:
+        town.report(owner, found, 1)
+    town.clock.advance(found.plan.report_seconds)
+    round_steps.settle_round(town.market, town.consumer, found.round_id)
+    told = records.record(town.market, town.consumer, found.round_id)
+    assert len(told.owners) == (came if came < 5 else 30)
+    if came < 5:
+        names = {pseudonym_of(found.round_id, owner.user_id).hex() for owner in town.asked(found)[:came]}
+        assert {line.pseudonym for line in told.owners} == names
+    seen = pdqs.verify(told.text(), root=told.bids_root)
+    assert seen.agrees, repr(seen)
+    assert ("bids are left out" in repr(seen)) == (came < 5)
+
+
+def test_rounds_that_promised_every_bid_whatever_comes_keep_to_it(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path}/open.db"
+    town = found_town(url, settings=Settings(database_url=url, records="full"))
+    found = settled(town, silent=30)
+    assert len(records.record(town.market, town.consumer, found.round_id).owners) == 30
+    assert broken(town, found) == []
+    town.market.store.close()

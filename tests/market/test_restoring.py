@@ -13,7 +13,9 @@ from market.town import Town
 from pdqs.cli import main
 from pdqs.market import access, passkeys, people, reads, restoring, round_steps
 from pdqs.market.clock_state import note_tick
+from pdqs.market.store.leader import Leader
 from pdqs.market.store.schema import passkeys as passkey_table
+from pdqs.market.store.serving_lock import served_once
 from pdqs.protocol.market_messages import Transfer
 from pdqs.protocol.problems import UnauthorizedError
 
@@ -89,12 +91,38 @@ def test_the_command_says_where_the_copy_ends_and_puts_payouts_first(
     main([*command, "--yes"])
     out = capsys.readouterr().out
     assert out.startswith(
-        "This copy ends: 15 Jan 2027, 08:00 UTC\nThe last payout in it: none\n"
+        "This copy ends: 15 Jan 2027, 08:00 UTC\nThe last payout in it: none\nThe last refund in it: none\n"
         "The last deposit in it: 15 Jan 2027, 08:00 UTC\nThe sign-ins of "
     )
     assert out.index("1. Payouts") < out.index("2. Deposits") < out.index("3. Whoever was shut out")
     town.market.callers.forget(ann.user_id)
     assert _refused(town, token)
+
+
+def test_a_market_that_is_being_served_is_refused_unless_told_otherwise(
+    either_town: Town, capsys: pytest.CaptureFixture[str]
+) -> None:
+    town = either_town
+    url = town.market.settings.database_url
+    token = access.issue_token(town.market, town.operator)
+    command = ["market", "restored", "--yes", "--database", url]
+    leader = Leader(town.market.store)
+    with served_once(url, "http://127.0.0.1:8000"):
+        assert leader.leads()
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        said = capsys.readouterr()
+        assert (ended.value.code, said.out, said.err.count("\n")) == (2, "", 1)
+        assert said.err.endswith("; --while-served does it all the same\n")
+        assert ("served already at http://127.0.0.1:8000" in said.err) or ("is being served" in said.err)
+        assert not _refused(town, token)
+        main([*command, "--while-served"])
+        town.market.callers.forget(town.operator.user_id)
+        assert _refused(town, token)
+    leader.resign()
+    main(command)  # and nothing is held afterwards
+    assert leader.leads()
+    leader.resign()
 
 
 def test_a_mistyped_name_makes_no_market(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

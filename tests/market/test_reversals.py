@@ -42,17 +42,17 @@ def test_a_reversal_that_would_overdraw_is_refused_and_nothing_moves(town: Town)
     first = _gift(town, 5_000_000)
     held = town.balance(town.consumer)
     transfer = Transfer(user_id=town.consumer.user_id, amount_micros=held)
-    transfers.pay_out(town.market, town.operator, transfer, "pay-out-0001")
+    transfers.refund(town.market, town.operator, transfer, "refund-00001")
     with pytest.raises(ConflictError, match=r"does not cover 5\.00"):
         transfers.reverse(town.market, town.operator, first)
     assert town.balance(town.consumer) == 0
     assert not transfers.journal(town.market, town.operator).items[-1].undone
 
 
-def test_a_payout_that_never_arrived_is_owed_again(town: Town) -> None:
+def test_a_refund_that_never_arrived_is_hers_again(town: Town) -> None:
     held = town.balance(town.consumer)
     transfer = Transfer(user_id=town.consumer.user_id, amount_micros=held)
-    paid = transfers.pay_out(town.market, town.operator, transfer, "pay-out-0001")
+    paid = transfers.refund(town.market, town.operator, transfer, "refund-00001")
     transfers.reverse(town.market, town.operator, paid.transaction_id)
     assert town.balance(town.consumer) == held
 

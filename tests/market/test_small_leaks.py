@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from market.town import Town, found_town, new_database
-from pdqs.market import access, ledger, ledger_bulk, looking_up, reads, round_steps
+from pdqs.market import access, ledger, ledger_bulk, looking_up, reads, round_steps, transfers
 from pdqs.market.client import MarketClient
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
@@ -143,7 +143,7 @@ def test_a_search_for_what_is_in_no_name_finds_nobody_and_is_no_fault(either_tow
 def moved_at_once(town: Town, *, threads: int, times: int) -> list[Exception]:
     """Every other thread deposits and every other pays out, onto and off one balance; what went wrong."""
     faults: list[Exception] = []
-    kinds: list[Callable[..., object]] = [round_steps.deposit, round_steps.pay_out]
+    kinds: list[Callable[..., object]] = [transfers.deposit, transfers.refund]
     transfer = Transfer(user_id=town.consumer.user_id, amount_micros=1)
 
     def move(thread: int) -> None:

@@ -17,9 +17,9 @@ from pdqs.market.bidding import bid_receipt
 from pdqs.market.bids_together import first_bid, keep_together
 from pdqs.market.ledger import account_of
 from pdqs.market.store import migrate
-from pdqs.market.store.database import open_store
-from pdqs.market.store.schema import metadata, users
-from pdqs.market.store.sql import insert_many
+from pdqs.market.store.database import Store, open_store
+from pdqs.market.store.schema import metadata, server_keys, users
+from pdqs.market.store.sql import insert_many, insert_missing
 from pdqs.model.arrays import Words
 from pdqs.privacy.draws import LOTTERY_WORD, committed_words
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report
@@ -122,14 +122,21 @@ class Town:
         return reads.trial_balance(self.market, self.operator).balanced
 
 
+def known_ids(store: Store) -> None:
+    """Have people's ids repeat from test to test, and with them their draws; a real market's cannot be guessed."""
+    with store.write() as connection:
+        insert_missing(connection, server_keys, [{"purpose": "ids", "key": "17" * 32}])
+
+
 def found_town(url: str, *, money_micros: int = 100_000_000, settings: Settings | None = None) -> Town:
     """A new town on an empty database."""
     clock = FakeClock()
     store = open_store(url)
     migrate.upgrade(store)
     secret = np.random.default_rng(20261116).bytes  # draws repeat from test to test; a real market's cannot be guessed
-    usual = Settings(database_url=url, least_budget=1e-6)
+    usual = Settings(database_url=url, least_budget=1e-6, least_report_seconds=1)
     market = Market(store=store, clock=clock, settings=settings or usual, secret=secret)
+    known_ids(store)
     operator = access.redeem(market, round_steps.first_operator(market).code)
     consumer = round_steps.register_user(market, operator, NewUser(role="consumer", name="consumer"), "consumer-1").user
     if money_micros:
@@ -158,7 +165,7 @@ def bid_at_the_door(market: Market, owner: User, round_id: str, bid: Bid) -> Bid
     first = first_bid(market, owner, round_id, bid, None)
     placed_at_ms = keep_together(market, [first])[0] if first else 0
     if placed_at_ms:
-        return bid_receipt(market, round_id, bid.bid_micros, placed_at_ms)
+        return bid_receipt(market, owner.user_id, round_id, bid.bid_micros, placed_at_ms)
     return round_steps.place_bid(market, owner, round_id, bid)
 
 

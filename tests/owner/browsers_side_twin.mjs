@@ -10,7 +10,7 @@ const { oneAddress } = await load("account.mjs");
 const { CHECKS } = await load("checks.mjs");
 const { Device } = await load("device.mjs");
 const { read } = await load("messages.mjs");
-const { printable } = await load("spelling.mjs");
+const { printable, quoted } = await load("spelling.mjs");
 const { memoryStore } = await load("store.mjs");
 
 const checks = Object.fromEntries(Object.entries(CHECKS).filter(([name]) => name !== "committed"));
@@ -53,6 +53,7 @@ process.stdout.write(JSON.stringify({
   addresses: (asked.addresses ?? []).map(oneAddress),
   spellings: await each(asked.spellings, spelled),
   words: (asked.words ?? []).map((words) => printable(words)),
+  quoted: (asked.words ?? []).map((words) => quoted(words, 40)),
   notices: await each(asked.notices, (notice) => refusal(() => read("notice", notice))),
   bids: await each(asked.bids, bid),
   late: await each(asked.late, late),

@@ -13,13 +13,17 @@ const [items, padding, kind] = JSON.parse(readFileSync(0, "utf8"));
 
 const round = `rnd_${"a1".repeat(12)}`;
 const LINES = {
-  notices: { round_id: round, state: "open", text: "x" },
+  notices: {
+    round_id: round, state: "open", text: "x", attribute: "a", domain_kind: "binary", domain_size: 2, bid_low_micros: 0, bid_high_micros: 1,
+    epsilon_max: 1.5, bids_close_at_ms: 1, reports_close_at_ms: null, terms_hash: "0".repeat(64), purpose: "", stages_in_all: 1,
+  },
   statement: { transaction_id: "t", kind: "settlement", account: "o", amount_micros: 1, at_ms: 1, round_id: round },
 };
 const [line, spaces] = [JSON.stringify(LINES[kind]), " ".repeat(padding)];
 const listed = Array(items).fill(line).join(",");
+const owed = kind === "statement" ? '"balance_micros":0,' : "";
 let pages = 0;
-const fetched = async () => { pages += 1; return new Response(`{"items":[${listed}],"next":"c${pages}"}${spaces}`); };
+const fetched = async () => { pages += 1; return new Response(`{${owed}"items":[${listed}],"next":"c${pages}"}${spaces}`); };
 const visit = new Visit(new Device(memoryStore(), "m"), asker("http://market.test", {}, fetched, () => new AbortController().signal));
 const said = await visit[kind]().then(() => null, (fault) => `${fault.name}: ${fault.message}`);
 process.stdout.write(JSON.stringify({ pages, said }));

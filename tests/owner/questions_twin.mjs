@@ -1,5 +1,5 @@
 // Runs questions.mjs outside a browser and prints what it did as JSON.
-// node questions_twin.mjs MODULES_DIRECTORY < JSON of {reports, maps, texts, stages, asides, laws, refused}
+// node questions_twin.mjs MODULES_DIRECTORY < JSON of {reports, maps, texts, stages, asides, laws, refused, figures, late, mark}
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -8,6 +8,8 @@ import { join } from "node:path";
 const [directory] = process.argv.slice(2);
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const questions = await import(pathToFileURL(join(directory, "questions.mjs")));
+const money = await import(pathToFileURL(join(directory, "money.mjs")));
+if (asked.mark) money.useCurrency({ mark: asked.mark });
 const dealing = await import(pathToFileURL(join(directory, "dealing.mjs")));
 
 function replay({ question, domain_size, code, numerator, words }, bits) {
@@ -48,6 +50,8 @@ process.stdout.write(
     texts: (asked.texts ?? []).map((one) => questions.said(one.question, one.domain, "monthly income")),
     stages: (asked.stages ?? []).map(({ word, stages }) => dealing.stageOf(word, stages)),
     asides: (asked.asides ?? []).map(({ code, domain, text }) => questions.saidOf({ kind: "side", code }, domain, text)),
+    figures: (asked.figures ?? []).map(([value, places]) => money.fixed(value, places)),
+    late: (asked.late ?? []).map((offer) => [dealing.isLate(offer), dealing.lateInWords(offer)]),
     laws: (asked.laws ?? []).map(law),
     refused: (asked.refused ?? []).map(refusal),
   }),

@@ -15,6 +15,7 @@ from pdqs.owner.checks import without
 from pdqs.owner.price import least_payment_micros
 from pdqs.protocol.device_messages import Bid, BidReceipt, DomainMessage, Offer, Question, ReportReceipt, RoundNotice
 from pdqs.protocol.receipts import sign
+from pdqs.rounds.commitments import pseudonym_of
 
 ROUND = "rnd_" + "a1" * 12
 WITHOUT_DRAWS = without("committed")
@@ -34,6 +35,7 @@ def notice(query: Query | None = None, *, attribute: str = "smoker", **changes: 
             "bids_close_at_ms": CLOSES,
             "report_seconds": 60,
             "minimum_owners": 2,
+            "receipt_form": 2,
             "receipt_key": KEY.public_key().public_bytes_raw().hex(),
             "terms": json.loads(terms.canonical()),
         },
@@ -85,15 +87,19 @@ def bid_fields(for_round: RoundNotice, bid_micros: int, market: str) -> dict[str
     }
 
 
-def bid_receipt(for_round: RoundNotice, bid_micros: int, **changes: Any) -> BidReceipt:
+def bid_receipt(for_round: RoundNotice, bid_micros: int, owner_id: str = "", **changes: Any) -> BidReceipt:
     """The market's signed word that it has a bid; ``changes`` are made before it signs."""
     plain = BidReceipt(
-        round_id=for_round.round_id, terms_hash=for_round.terms_hash, bid_micros=bid_micros, placed_at_ms=CLOSES - 1
+        round_id=for_round.round_id,
+        terms_hash=for_round.terms_hash,
+        bid_micros=bid_micros,
+        placed_at_ms=CLOSES - 1,
+        pseudonym=pseudonym_of(for_round.round_id, owner_id).hex(),
     )
     return sign(KEY, plain.model_copy(update=changes))
 
 
-def report_receipt(made: StoredReport, **changes: Any) -> ReportReceipt:
+def report_receipt(made: StoredReport, owner_id: str = "", **changes: Any) -> ReportReceipt:
     """The market's signed word that it has a report."""
     plain = ReportReceipt(
         round_id=made.round_id,
@@ -102,5 +108,9 @@ def report_receipt(made: StoredReport, **changes: Any) -> ReportReceipt:
         received_at_ms=CLOSES + 2000,
         payment_micros=made.payment_micros,
         ordinal=1,
+        pseudonym=pseudonym_of(made.round_id, owner_id).hex(),
+        q_numerator=2**31,
+        stage=1,
+        side=None,
     )
     return sign(KEY, plain.model_copy(update=changes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -15,7 +16,7 @@ import pytest
 
 import pdqs
 from pdqs.owner import ledger as ledger_file
-from pdqs.owner.account import FIRST_HASH, Charge, chained, entry_text
+from pdqs.owner.account import FIRST_HASH, Account, Charge, chained, entry_text
 from pdqs.owner.checks import CHECKS
 from pdqs.owner.errors import CapReached, LedgerError, OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
@@ -85,7 +86,7 @@ def test_the_browsers_overall_cap_counts_every_name_and_every_user_that_the_mark
 
 def test_a_new_name_is_asked_about_once_and_old_words_under_a_new_name_are_pointed_out(device: Device) -> None:
     first, again = asked(1, attribute="smoker"), asked(2, attribute="smoker", text="Still?")
-    with pytest.raises(OwnerMustAgree, match="'smoker' is a fact that you were never asked about"):
+    with pytest.raises(OwnerMustAgree, match="'smoker' is a new fact, and not one asked about before"):
         ask(device, first, set())
     assert device.ledger.account().reports() == []
     ask(device, first, {"new fact"})
@@ -114,6 +115,20 @@ def test_the_browser_asks_the_same_of_a_new_name() -> None:
     assert [one.get("refused") for one in found] == ["OwnerMustAgree", "OwnerMustAgree", None]
 
 
+def words(sentence: str) -> list[str]:
+    return re.findall(r"\w+", sentence.lower())
+
+
+def test_what_she_agrees_to_is_worded_alike_on_both_devices(device: Device) -> None:
+    about = asked(3, attribute="tobacco")
+    case: dict[str, Any] = {"notice": about.model_dump(), "offer": offer(about, bid_micros=0).model_dump(), "code": 1}
+    (found,) = twin(consents=[case | {"bid": bid_fields(about, 0, MARKET), "agreed": ["new fact"]}])["consents"]
+    with pytest.raises(OwnerMustAgree) as refused:
+        ask(device, about, set())
+    said = str(refused.value).removeprefix("you have not said yes: ").partition(" Is that so?")[0]
+    assert words(said) == words(found["asks"]["new fact"])
+
+
 def test_a_file_that_was_put_back_is_noticed_by_the_markets_count(device: Device, tmp_path: Path) -> None:
     about = asked(1, attribute="smoker")
     shutil.copy(tmp_path / "device.sqlite", tmp_path / "old.sqlite")
@@ -121,7 +136,7 @@ def test_a_file_that_was_put_back_is_noticed_by_the_markets_count(device: Device
     old = Ledger(tmp_path / "old.sqlite")
     rolled_back = Device(market=MARKET, ledger=old)
     other = asked(2, attribute="smoker")
-    with pytest.raises(OwnerMustAgree, match="has 1 reports of yours and this device made 0"):
+    with pytest.raises(OwnerMustAgree, match="has 1 report of yours and this device made 0"):
         ask(rolled_back, other, {"new fact"}, counted=1)
     assert old.account().reports() == []
     ask(rolled_back, other, {"new fact", "elsewhere"}, counted=1)
@@ -271,6 +286,13 @@ def test_both_devices_chain_the_same_entries_to_the_same_hashes() -> None:
         assert row["hash"] == before
     texts = ["", "abc", "é" * 100, "x" * 1000]
     assert twin(hashes=texts)["hashes"] == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+
+
+def test_an_offer_that_was_kept_before_its_end_was_is_read_as_one_without() -> None:
+    kept = {"kind": "offer", "market": "m", "round_id": "r", "q_numerator": 1, "payment_micros": 2, "stage": 1}
+    ends = [Account([entry]).offer("m", "r") for entry in (kept, {**kept, "closes_at_ms": 5})]
+    assert [end and end.closes_at_ms for end in ends] == [0, 5]
+    assert ends[0] == ends[1], "it is the same offer, whatever its end is said to be"
 
 
 def test_both_devices_make_the_same_checks_at_the_same_stages() -> None:

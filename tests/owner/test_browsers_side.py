@@ -14,7 +14,7 @@ from pdqs.owner.account import StoredReport
 from pdqs.owner.addresses import one_address
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
-from pdqs.present.text import printable
+from pdqs.present.text import printable, quoted
 from pdqs.protocol.device_messages import RoundNotice
 
 from .rounds import bid_fields, notice, offer, report_receipt
@@ -74,6 +74,24 @@ def test_both_clean_words_from_outside_alike(tmp_path: Path) -> None:
     assert twin(script=SCRIPT, words=WORDS)["words"] == [printable(words) for words in WORDS]
     weak = mutant(tmp_path, "spelling.mjs", "\\p{Cs}", "")
     assert twin(weak, script=SCRIPT, words=WORDS)["words"] != [printable(words) for words in WORDS]
+
+
+SAID = (
+    "Ann",
+    "Ann\u201d. All is well \u201c",
+    'a "b" \u00abc\u00bb \u300cd\u300d',
+    "x" * 60,
+    "wide\u2003 \u3000   spaces",
+    "\n",
+)
+
+
+def test_both_quote_alike_and_what_is_quoted_does_not_end_the_quotation(tmp_path: Path) -> None:
+    found = twin(script=SCRIPT, words=SAID)["quoted"]
+    assert found == [quoted(words, 40) for words in SAID]
+    assert all(len(each) <= 42 and not set(each[1:-1]) & set('"\u201c\u201d\u00ab\u00bb') for each in found)
+    weak = mutant(tmp_path, "spelling.mjs", '.replace(MARKS, "\'")', "")
+    assert twin(weak, script=SCRIPT, words=SAID)["quoted"] != found
 
 
 def with_half_a_letter(place: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from .node import twin
 from .rounds import CLOSES, WITHOUT_DRAWS, bid_fields, bid_receipt, notice, offer
 
 MARKET = "http://market.example"
+ANN = "u_" + "0" * 24
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ class Forgetful:
         self.bid: BidReceipt | None = None
 
     def mine(self, _round_id: str) -> MyRound:
-        return MyRound(owner_id="u_" + "0" * 24, reports_made=0, notice=self._about, bid=self.bid)
+        return MyRound(owner_id=ANN, reports_made=0, notice=self._about, bid=self.bid)
 
     def send_bid(self, _round_id: str, body: bytes, _after_ms: int) -> BidReceipt:
         said = Bid.model_validate_json(body)
@@ -159,7 +160,7 @@ class Forgetful:
             raise MarketError(ProblemType.UNREACHABLE, "the line broke")
         if self.bid is None or said.replaces == self.bid.placed_at_ms:
             placed = CLOSES - 1000 if self.bid is None else self.bid.placed_at_ms + 1
-            self.bid = bid_receipt(self._about, said.bid_micros, placed_at_ms=placed)
+            self.bid = bid_receipt(self._about, said.bid_micros, ANN, placed_at_ms=placed)
         assert self.bid.bid_micros == said.bid_micros
         return self.bid
 
@@ -177,7 +178,7 @@ def test_the_price_that_she_named_last_is_the_one_that_she_is_held_to(device: De
     assert market.bid is not None
     assert first is not None
     assert market.bid.placed_at_ms > first.placed_at_ms, "so that the lost one, should it come, finds its place taken"
-    low = bid_receipt(about, 100, placed_at_ms=CLOSES - 500)
+    low = bid_receipt(about, 100, ANN, placed_at_ms=CLOSES - 500)
     device.catch_up(closed, low)
     assert standing(device, about) == 500
     with pytest.raises(OfferRefused, match="another bid of yours"):

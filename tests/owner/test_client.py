@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -155,13 +155,20 @@ def test_an_answer_that_is_no_json_is_refused_in_a_sentence(content: bytes, stat
     assert str(refused.value).isprintable()
 
 
-def test_an_answer_that_never_stops_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_MOST_BYTES", 1000)
+def test_an_answer_that_never_stops_is_cut_off() -> None:
+    told: list[int] = []
+
+    def endless() -> Iterator[bytes]:
+        while len(told) < 200:
+            told.append(2**20)
+            yield b" " * 2**20
+
     with (
-        client(lambda _: httpx.Response(200, content=b" " * 2000)) as market,
+        client(lambda _: httpx.Response(200, content=endless())) as market,
         pytest.raises(MarketError, match="too long"),
     ):
         market.notice(ROUND)
+    assert sum(told) < 6 * 2**20
 
 
 def test_a_report_that_came_late_is_drawn_and_sent_and_neither_accepted_nor_paid(tmp_path: Path) -> None:
@@ -180,7 +187,8 @@ def test_a_report_that_came_late_is_drawn_and_sent_and_neither_accepted_nor_paid
         with pytest.raises(ConflictError, match="closed"):
             visit.send(made)
     kept = ledger.account().reports()[0]
-    assert kept.facts == "drawn, sent; refused: reports in this round are closed"
+    assert kept.facts == "drawn, sent; refused"
+    assert kept.refusal == "reports in this round are closed"
     assert (kept.accepted_at_ms, kept.paid_micros) == (None, None)
     assert ledger.account().spending("smoker").spent_nanos == review.epsilon_nanos, "what was drawn is spent"
     ledger.close()
@@ -244,6 +252,8 @@ def listing(items: int, *, padding: int = 0) -> tuple[Callable[[httpx.Request], 
             "bids_close_at_ms": 1,
             "reports_close_at_ms": None,
             "terms_hash": "0" * 64,
+            "purpose": "",
+            "stages_in_all": 1,
         },
         "statement": {
             "transaction_id": "t",

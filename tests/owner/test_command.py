@@ -18,13 +18,14 @@ from market.pages.site import Site, served
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
 from pdqs.cli.owner_device import device_file
-from pdqs.market import access, offer_access, people, round_steps
+from pdqs.market import access, offer_access, people, reads, round_steps, transfers
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import LedgerError
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.statement import Money
 from pdqs.protocol import transport
 from pdqs.protocol.device_messages import Bid, Offer
-from pdqs.protocol.market_messages import User
+from pdqs.protocol.market_messages import Transfer, User
 from pdqs.protocol.problems import MarketError, ProblemType, UnauthorizedError
 
 Run = Callable[..., str]
@@ -72,7 +73,7 @@ def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Sit
     with listening() as logs:
         round_id = opened(site)
         ann, code = site.invite("owner", "Ann")
-        assert "as Ann" in run("enrol", site.address + "/", code)
+        assert "as “Ann”." in run("enrol", site.address + "/", code)
         assert "What do you earn?" in run("list")
         assert "0.125 per unit of epsilon stands" in run("bid", round_id, "0.125", "--yes")
         assert "0.20 per unit of epsilon stands" in run("bid", round_id, "0.2", "--yes")
@@ -301,8 +302,29 @@ def test_whoever_is_shut_out_reads_what_may_have_happened_and_what_to_do_and_a_s
     assert answers[0].json() == answers[1].json(), "who has no token cannot tell whether there is such an account"
     people.enable_user(site.market, site.operator, ann.user_id)
     fresh = round_steps.renew_code(site.market, site.operator, ann.user_id).code
-    assert "as Ann" in run("enrol", site.address, fresh, "--yes")
+    assert "as “Ann”." in run("enrol", site.address, fresh, "--yes")
     assert "bid 0.10" in run("list")
+
+
+def test_a_first_bid_is_made_under_no_other_name_than_she_enrolled_with(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Her draw follows from her name: a market that could choose it at her first bid could choose the draw."""
+    round_id = opened(site)
+    ann, code = site.invite("owner", "Ann")
+    run("enrol", site.address, code)
+    honest = OwnerClient.mine
+    with monkeypatch.context() as lying:
+        lying.setattr(
+            OwnerClient,
+            "mine",
+            lambda self, name: honest(self, name).model_copy(update={"owner_id": "u_" + "9" * 24}),
+        )
+        assert "somebody else than when you enrolled" in run("bid", round_id, "0.1", "--yes", code=2)
+    assert "0.10 per unit of epsilon stands" in run("bid", round_id, "0.1", "--yes")
+    with closing(sqlite3.connect(device_file())) as file:
+        entries = [json.loads(text) for (text,) in file.execute("SELECT entry FROM entries ORDER BY place")]
+    assert [(e["kind"], e["owner_id"]) for e in entries[:2]] == [("enrolled", ann.user_id), ("bid", ann.user_id)]
 
 
 def broken(_client: OwnerClient) -> None:
@@ -316,7 +338,7 @@ def test_whose_a_code_is_comes_with_what_it_gives_so_that_no_line_breaks_in_betw
     _, code = site.invite("owner", "Ann")
     with monkeypatch.context() as breaking:
         breaking.setattr(OwnerClient, "account", broken)
-        assert "as Ann" in run("enrol", site.address, code)
+        assert "as “Ann”." in run("enrol", site.address, code)
     assert "The market owes you 0.00" in run("list")
 
 
@@ -327,7 +349,7 @@ def test_a_second_persons_code_changes_nothing_though_the_line_breaks_right_afte
     _, code = site.invite("owner", "Cat")
     with monkeypatch.context() as breaking:
         breaking.setattr(OwnerClient, "account", broken)
-        assert "the code was for Cat" in run("enrol", site.address, code, "--yes", code=2)
+        assert "the code was for “Cat”, and" in run("enrol", site.address, code, "--yes", code=2)
     assert "asked: report by" in run("list"), "as Ann, who bid"
     assert "The market signed for your report" in run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
 
@@ -339,17 +361,17 @@ def test_a_token_that_was_once_kept_without_asking_whose_it_is_is_asked_about_at
     file = tmp_path / "device" / "device.sqlite"
     ann, _ = site.invite("owner", "Ann")
     kept(file, site, access.issue_token(site.market, ann))
-    assert f"Enrolled in {site.address} as Ann." in run("list")
+    assert f"Enrolled in {site.address} as “Ann”." in run("list")
     assert "Enrolled" not in run("list"), "once is enough"
     run("bid", opened(site), "0.125", "--yes")
     cat, _ = site.invite("owner", "Cat")
     kept(file, site, access.issue_token(site.market, cat))
     for _ in range(2):
         told = run("list", code=2)
-        assert f"the last code that was used here for {site.address} was for Cat" in told
+        assert f"the last code that was used here for {site.address} was for “Cat”" in told
         assert "the bids of this device there are somebody else's" in told
     _, fresh = people_code(site, ann)
-    assert "as Ann" in run("enrol", site.address, fresh, "--yes")
+    assert "as “Ann”." in run("enrol", site.address, fresh, "--yes")
     assert "bid 0.125" in run("list")
 
 
@@ -456,7 +478,7 @@ def test_an_owner_checks_the_round_that_she_took_part_in(
     with pytest.raises(SystemExit) as ended:
         main(["verify", str(record), "--proof", str(mine)])
     assert ended.value.code == 1
-    assert "your bid was dropped" in capsys.readouterr().out
+    assert "the market signed for a report of yours, and its record has none" in capsys.readouterr().out
 
 
 def test_a_code_is_not_used_up_for_a_device_that_could_not_keep_what_it_gives(
@@ -470,7 +492,7 @@ def test_a_code_is_not_used_up_for_a_device_that_could_not_keep_what_it_gives(
     with monkeypatch.context() as patched:
         patched.setattr(Ledger, "ensure_writable", full)
         assert "disk is full" in run("enrol", site.address, code, code=2)
-    assert "as Ann" in run("enrol", site.address, code)
+    assert "as “Ann”." in run("enrol", site.address, code)
 
 
 def in_a_cleared_round(site: Site, run: Run) -> str:
@@ -498,7 +520,7 @@ def test_the_list_tells_that_an_offer_waits_and_until_when(
         other.setattr(OwnerClient, "offer", changed(q_numerator=0))
         assert "not drawn" in run("list")
         other.setattr(OwnerClient, "offer", changed(now_ms=10**13))
-        assert "was asked until" in run("list")
+        assert "was offered until" in run("list")
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
     assert "drawn, sent, accepted\n" in run("list")
 
@@ -544,15 +566,37 @@ def test_a_payment_that_is_taken_back_later_is_told_at_each_list_and_kept(
     round_steps.settle_round(site.market, site.operator, round_id)
     assert "drawn, sent, accepted, paid\n" in run("list")
     with monkeypatch.context() as later:
-        later.setattr(OwnerClient, "statement", lambda _client: [])
+        later.setattr(OwnerClient, "money", lambda _client: Money(balance_micros=0, lines=[]))
         for _ in range(2):
             shown = run("list", code=1)
             assert "drawn, sent, accepted, paid, taken back\n" in shown
             assert re.search(rf"Round {round_id}: ([\d.]+) was paid .* and \1 of it was taken back", in_one_line(shown))
-            assert "The market owes you" in shown
+            assert "The market says that it owes you 0.15" in in_one_line(shown)
+            assert "come to 0.00." in in_one_line(shown)
     run("export", str(tmp_path / "known.html"))
     assert "was taken back)" in (tmp_path / "known.html").read_text()
     assert "drawn, sent, accepted, paid\n" in run("list"), "given again"
+
+
+def test_a_payout_is_listed_until_she_says_that_she_got_it(site: Site, run: Run) -> None:
+    round_id = in_a_cleared_round(site, run)
+    run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
+    assert run("received") == "No payout is waiting for your word.\n"
+    site.clock.skip(86_401)
+    round_steps.settle_round(site.market, site.operator, round_id)
+    ann = next(each for each in reads.users_page(site.market, site.operator).items if each.name == "Ann")
+    paid_out = Transfer(user_id=ann.user_id, amount_micros=150_000)
+    round_steps.pay_out(site.market, site.operator, paid_out, "pay-out-to-ann")
+    asked = r"Paid out The market says that it paid out 0\.15 on \d+ \w{3} 20\d\d: did you get it\?"
+    for answer, count in (("n\n", 0), ("y\n", 1)):
+        shown = in_one_line(run("list"))  # and no fault: it is hers to say
+        assert re.search(asked, shown)
+        assert "pdqs owner received" in shown
+        assert f"Payouts that came: {count} of 1." in run("received", typed=answer)
+    assert "Paid out" not in run("list")
+    undone = round_steps.pay_out(site.market, site.operator, paid_out, "pay-out-to-ann").transaction_id
+    transfers.reverse(site.market, site.operator, undone)
+    assert "The market owes you 0.15" in run("list")
 
 
 def test_a_lie_about_one_round_does_not_end_the_list(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -577,10 +621,10 @@ def test_a_lie_about_one_round_does_not_end_the_list(site: Site, run: Run, monke
 def test_what_a_market_words_is_told_as_its_words(site: Site, run: Run) -> None:
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
-    assert "pdqs: the market said: " in run("enrol", site.address, "c" * 43, code=2)
+    assert "pdqs: the market said: “" in run("enrol", site.address, "c" * 43, code=2)
     assert "pdqs: this is not a one-time code" in run("enrol", site.address, "c", code=2)
     run("enrol", site.address, code)
-    assert "pdqs: the market said: there is no round r_0" in run("bid", "r_" + "0" * 24, "0.1", "--yes", code=2)
+    assert "pdqs: the market said: “there is no round r_0" in run("bid", "r_" + "0" * 24, "0.1", "--yes", code=2)
     assert "pdqs: there are no offers" in run("report", round_id, code=2)
 
 
@@ -599,7 +643,7 @@ def test_links_are_taken_as_they_are_handed_out(site: Site, run: Run) -> None:
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
     assert "no one-time code was given" in run("enrol", site.address, code=2)
-    assert "as Ann" in run("enrol", f"{site.address}/enter#{code}")
+    assert "as “Ann”." in run("enrol", f"{site.address}/enter#{code}")
     page = f"{site.address}/owner/rounds/{round_id}"
     assert f"stands in round {round_id}" in run("bid", page, "0.125", "--yes")
     assert f"no offers in round {round_id} yet" in run("report", f"{page}/?a=b#top", code=2)

@@ -115,3 +115,23 @@ def test_evidence_that_does_not_hold_is_said_to_be_so_by_both(
     entries = tuple(spoiled(fields) for fields in known)
     assert said in readable(Account(entries))
     assert of_the_browser(entries)["page"] == readable(Account(entries))
+
+
+def test_receipts_that_name_nobody_where_the_terms_promise_it_are_said_to_be_so_by_both(
+    known: tuple[Fields, ...],
+) -> None:
+    def nameless(fields: Fields) -> Fields:
+        if fields["kind"] not in ("bid-accepted", "accepted"):
+            return fields
+        said = {name: value for name, value in json.loads(fields["receipt"]).items() if name != "pseudonym"}
+        return {**fields, "receipt": json.dumps(said)}
+
+    entries = tuple(nameless(fields) for fields in known)
+    account, told = Account(entries), of_the_browser(entries)
+    data: Any = exported(account, ["m"], NOW)
+    assert [each["receipt_falls_short"] for each in (*data["bids"], *data["reports"])] == [True] * 3
+    assert readable(account).count("does not say whose it is, as its terms promise") == 3
+    assert told["data"] == json.loads(json.dumps(data))
+    assert told["page"] == readable(account)
+    honest: Any = exported(Account(known), ["m"], NOW)
+    assert not any(each["receipt_falls_short"] for each in (*honest["bids"], *honest["reports"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
@@ -147,6 +147,22 @@ def test_a_device_that_did_not_know_of_a_withdrawal_is_told_and_then_knows(site:
     assert told.value.type is ProblemType.BID_WITHDRAWN
     assert account(phone).bid(site.address, round_id) is None, "it is not kept as one that may yet stand"
     assert phone.name_price(round_id, PRICE).bid_micros == PRICE
+
+
+def test_an_honest_market_is_not_accused_where_she_withdrew_from_another_device(site: Site, ann: Person) -> None:
+    """Its list then has the round no more, once bids are closed."""
+    round_id = opened(site)
+    (phone, _), (laptop, _) = ann.device("phone"), ann.device("laptop")
+    phone.name_price(round_id, PRICE)
+    laptop.withdraw_bid(round_id)
+    site.clock.skip(3601)
+    notices = phone.client.notices()
+    assert [each.round_id for each in notices] == []
+    late = replace(phone, clock=site.clock)
+    found = late.look_over(notices)
+    assert found.faults == []
+    assert len(found.notes) == 1
+    assert "it says that you withdrew it on" in found.notes[0]
 
 
 def test_a_device_that_is_told_of_a_withdrawal_makes_none_of_its_own(site: Site, ann: Person) -> None:

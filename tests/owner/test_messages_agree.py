@@ -7,14 +7,16 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 
 from owner.hostile.market import BID, OTHER_ROUND, ROUND, Script
 from owner.node import BROWSER, mutant, twin
 from pdqs.owner.client import OwnerClient
+from pdqs.protocol.market_messages import EntryKind
 from pdqs.protocol.problems import MarketError
+from pdqs.verifying.signatures import SINCE
 
 Ask = Callable[[OwnerClient], object]
 ASKED: dict[str, Ask] = {
@@ -23,7 +25,13 @@ ASKED: dict[str, Ask] = {
     "BidReceipt": lambda client: client.bid_if_any(ROUND),
     "ReportReceipt": lambda client: client.report_if_any(ROUND),
     "Withdrawal": lambda client: client.withdraw_bid(ROUND, 0),
+    "me": lambda client: client.account(),
+    "token": lambda client: client.redeem("c" * 24),
+    "statement": lambda client: client.money(),
+    "notices": lambda client: client.notices(),
 }
+LAST_PAGE = {"statement": '{"balance_micros":0,"items":[],"next":null}', "notices": '{"items":[],"next":null}'}
+KINDS = get_args(EntryKind)
 LEFT_OUT = object()
 VALUES: tuple[Any, ...] = (
     LEFT_OUT, None, True, False, 0, 1, -1, 1.0, 1.5, -0.0, 2**31, 2**32, 2**32 - 1, 2**53, 2**53 + 1, 10**9, 10**9 + 1,
@@ -31,14 +39,29 @@ VALUES: tuple[Any, ...] = (
     "0" * 63, "0" * 128, [], {}, ["a"], ["0" * 64] * 41, "x" * 400, "x" * 401, "\u202e", "\u2028", "\x00", "\n",
     "0" * 64 + "\n", "\U0001f600" * 400, "\U0001f600" * 401,
 )  # fmt: skip
+WORDS: dict[tuple[Any, ...], tuple[str, ...]] = {
+    ("items", 0, "kind"): (*KINDS, "fee", "given_up", "Payout", "payout "),
+    ("next",): ("1_rnd.a:b-c", "x" * 120, "x" * 121, "a b", "\u00e9"),
+    ("user", "role"): ("consumer ", "owners"),
+}
 
 
-def honest() -> dict[str, Any]:
+def honest() -> list[tuple[str, Any]]:
+    """Each kind of answer, and receipts of the form from before they said whose they are and what was asked."""
     script = Script()
     script.take_bid({"terms_hash": script.hash, "bid_micros": BID})
     told = {"notice": script.notice(), "offer": script.offer(), "BidReceipt": script.bid}
+    unnamed = {name: value for name, value in (script.bid or {}).items() if name != "pseudonym"}
+    told["Withdrawal"] = {"round_id": ROUND, "withdrawn_at_ms": 5}
     report = script.take_report({"terms_hash": script.hash, "code": 1})
-    return {**told, "ReportReceipt": report, "Withdrawal": {"round_id": ROUND, "withdrawn_at_ms": 5}}
+    less = {name: value for name, value in report.items() if name not in SINCE}
+    more: dict[str, Any] = {kind: script.answer("GET", kind, {})[1] for kind in ("me", "statement", "notices")}
+    more["token"] = {"token": "t" * 24, "user": more["me"]["user"]}
+    first = more["statement"]["items"][0]
+    given = {**first, "kind": "given-up", "amount_micros": -5, "round_id": None}
+    more["statement"].update(balance_micros=first["amount_micros"] - 5, items=[given, first])
+    told.update(more)
+    return [*told.items(), ("BidReceipt", unnamed), ("ReportReceipt", report), ("ReportReceipt", less)]
 
 
 def paths(held: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -61,7 +84,7 @@ def said_otherwise(message: Any, path: tuple[Any, ...], value: Any) -> str:
 @cache
 def answers() -> list[tuple[str, str]]:
     found = []
-    for kind, message in honest().items():
+    for kind, message in honest():
         text = json.dumps(message)
         found += [
             (kind, text),
@@ -70,12 +93,16 @@ def answers() -> list[tuple[str, str]]:
         ]
         found += [(kind, said_otherwise(message, path, value)) for path in paths(message)[1:] for value in VALUES]
         found += [(kind, json.dumps({**message, extra: 1})) for extra in ("zzz", "__proto__", "constructor")]
+        found += [
+            (kind, said_otherwise(message, path, word)) for path in paths(message) for word in WORDS.get(path, ())
+        ]
         found += [(kind, odd) for odd in ("", "7", "null", "[]", "{}", text + "}", text.replace(ROUND, "\\ud800"))]
     return found
 
 
 def taken(kind: str, text: str) -> bool:
-    line = httpx.MockTransport(lambda _request: httpx.Response(200, text=text))
+    pages = iter([text])
+    line = httpx.MockTransport(lambda _request: httpx.Response(200, text=next(pages, LAST_PAGE.get(kind, text))))
     with OwnerClient("http://market.example", transport=line) as client:
         try:
             ASKED[kind](client)
@@ -84,6 +111,7 @@ def taken(kind: str, text: str) -> bool:
         return True
 
 
+@cache
 def in_the_browser(modules: Path = BROWSER) -> list[bool]:
     return list(twin(modules, script="messages_twin.mjs", answers=answers())["taken"])
 
@@ -96,3 +124,14 @@ def test_both_take_the_same_answers_and_refuse_the_same(tmp_path: Path) -> None:
     assert 200 < sum(here) < len(here) / 2
     weak = mutant(tmp_path, "messages.mjs", 'asWritten === undefined || typeof asWritten === "bigint"', "true")
     assert in_the_browser(weak) != here
+
+
+def test_both_know_every_kind_of_line_and_take_what_an_honest_market_says() -> None:
+    """The kinds are named in two places, the protocol and the browser's twin of it."""
+    taken_there = dict(zip(answers(), in_the_browser(), strict=True))
+    asked = [(kind, json.dumps(message)) for kind, message in honest()]
+    statement = dict(honest())["statement"]
+    asked += [("statement", said_otherwise(statement, ("items", 0, "kind"), kind)) for kind in KINDS]
+    assert [answer for answer in asked if not taken_there[answer] or not taken(*answer)] == []
+    strange = ("statement", said_otherwise(statement, ("items", 0, "kind"), "fee"))
+    assert not taken_there[strange]

@@ -84,14 +84,21 @@ def one_market(count: int) -> Callable[[], dict[str, Lie]]:
     return lies
 
 
+ONE_KEY = ({"new fact", "shared key"}, {"new fact", "shared key"})
+"""What she is asked in each of two markets that sign by one key."""
+
 CASES = {
     "a round under two names of its market": Case(
-        lambda: {"one": honest(), "two": honest()}, ("http://a.example", "http://b.example"), late={"answered before"}
+        lambda: {"one": honest(), "two": honest()},
+        ("http://a.example", "http://b.example"),
+        asks=ONE_KEY,
+        late={"answered before", "shared key"},
     ),
     "the same words under two attributes": Case(
         lambda: {"one": honest(), "two": honest(under_another_attribute)},
         ("http://a.example", "http://a.example/2"),
-        late={"new fact", "asked before"},
+        asks=ONE_KEY,
+        late={"new fact", "asked before", "shared key"},
     ),
     "reports elsewhere": Case(
         one_market(5),

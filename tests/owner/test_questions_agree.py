@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pdqs.market.pages.numerals import fixed
 from pdqs.model.arrays import Integers, Words
 from pdqs.model.domain import Domain
 from pdqs.model.questions import Asking, Bucket, Level, Side, Value
+from pdqs.model.spelling import OTHER, Mark
 from pdqs.privacy.asking import ask
 from pdqs.privacy.bucket_maps import modulus, multipliers
 from pdqs.privacy.entropy import Entropy
@@ -140,6 +142,24 @@ def test_both_word_a_side_alike_whatever_its_number_and_its_text(tmp_path: Path)
     rounded = "Math.abs(x).toExponential(11)"
     weak = mutant(tmp_path, "questions.mjs", rounded, "Math.abs(x).toExponential(10)")
     assert twin(weak, asides=cases)["asides"] != here
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+def test_both_write_numbers_with_the_mark_of_the_market(mark: Mark) -> None:
+    cases = some_sides(500)
+    here = [Side(Domain(kind="grid", **case["domain"]), case["code"]).said_of(case["text"], mark) for case in cases]
+    levels = [
+        {"question": {"kind": "level", "levels": 5}, "domain": {"start": 0.0, "step": step, "size": 51}}
+        for step in (100.0, 0.25, 12_345.5)
+    ]
+    grids = [Domain(kind="grid", **one["domain"]) for one in levels]  # type: ignore[arg-type]  # a grid
+    figures = [(4.0, 4), (1234567.891, 2), (0.0, 2), (999.999, 2), (-1234.5, 1), (1000.0, 0)]
+    found = twin(asides=cases, texts=levels, figures=figures, mark=mark)
+    assert found["asides"] == here
+    assert found["texts"] == [Level(grid, 5).said("monthly income", mark) for grid in grids]
+    assert found["figures"] == [fixed(value, places, mark) for value, places in figures]
+    income = Side(Domain.grid(0, 5000, 100), 49)
+    assert income.said_of("What is your income?", mark) == f"Is your income at most 4{OTHER[mark]}900?"
 
 
 LAWS: list[dict[str, Any]] = [

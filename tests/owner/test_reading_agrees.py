@@ -136,6 +136,9 @@ def documents(count: int = 300) -> list[str]:
     made += [canonical(otherwise(base, question=by_levels)) for base in bases]
     made += [canonical(otherwise(base, rule=LOTTERY)) for base in bases]
     made += [canonical(otherwise(base, clearing="open", contract=word)) for base in bases for word in MORE[:1]]
+    guessed = bases[2]["terms"]["question"]
+    made += [canonical(otherwise(bases[2], question={**guessed, "guess": guess})) for guess in THINGS]
+    made += [canonical({**bases[0], "receipt_form": form}) for form in VALUES]
     nested = [made[0][:-1] + ',"z":' + "[" * deep + "]" * deep + "}" for deep in (MOST_DEEP - 1, MOST_DEEP, 100_000)]
     halves = [
         made[0].replace('"Are you well?"', f'"{half}"') for half in ("\\ud800", "\\ud83d\\ude00", "\\ude00\\ud83d")
@@ -194,6 +197,7 @@ MISTAKES = {
     "a whole number for another": (REAL, REAL.replace("typeof held", "typeof Number(held)")),
     "a question that does not serve the query": ("SERVES[is].includes(plain.is)", "plain.is"),
     "any guess": (" && isGuess(guess, domain)", ""),
+    "any form of receipts": ("isWhole(document.receipt_form, 1, MOST_RECEIPT_FORM)", "true"),
     "any nesting": ("need(deep <= MOST_DEEP)", "need(true)"),
     "a seed that is no text": ("every((name) => isTextOrNone(document[name]))", "every(() => true)"),
 }

@@ -116,7 +116,7 @@ def test_the_browsers_device_is_not_held_either_nor_filled_up_nor_led_away() -> 
         assert found["said"] == "Refusal: The market's answer does not come to an end."
         assert (found["asked"], found["passed"] < len(ANSWER)) == (600_000, True)
     assert told["endless"]["said"] == "The market's answer is too long to be one."
-    assert told["endless"]["megabytes"] < 70
+    assert told["endless"]["megabytes"] < 6
     assert told["elsewhere"] == {"refused": True, "asked": ["/v1/me"]}
 
 

@@ -103,13 +103,13 @@ def test_she_reads_the_terms_and_is_asked_before_anything_is_sent(
         "Payment    At least 0.06 for that much (0.40 per unit of epsilon)",
         "Ledger     income: 0.0000 spent, at most 0.1500 after, cap 4.0000",
         "           all together: 0.0000 spent, at most 0.1500 after, cap 12.0000",
-        "Bid 0.40? [y/N]",
+        "Do you want to bid 0.40 per unit of epsilon? [y/N]",
         "Nothing was bid.",
     ):
         assert " ".join(line.split()) in shown
     assert re.search(r"Bids close in 5\d min .* UTC", shown)
     assert re.search(r"Terms +[0-9a-f]{64} \(hash checked\)", shown)
-    assert (entries(tmp_path), has_bid(site, ann, round_id)) == ([], False)
+    assert (entries(tmp_path), has_bid(site, ann, round_id)) == (["enrolled"], False)
     assert "Your bid of 0.40 per unit of epsilon stands" in ask("bid", round_id, "0.4", typed="y\n")
     assert has_bid(site, ann, round_id)
     assert "You bid    0.40 so far; another price takes its place" in ask("bid", round_id, "0.5", typed="\n", code=1)
@@ -161,11 +161,11 @@ def test_a_second_person_does_not_take_over_a_device_unasked(site: Site, ask: As
     _, code = site.invite("owner", "Bea")
     told = ask("enrol", site.address, code, code=2)
     assert (
-        f"enrolled in {site.address} as {ann.name} already: for a second person use a file of her own (--device)"
+        f"enrolled in {site.address} as “{ann.name}” already: for a second person use a file of her own (--device)"
         in told
     )
-    assert "Is the code for Ann? [y/N]" in ask("enrol", site.address, code, typed="n\n", code=1)
-    assert "as Bea" in ask("enrol", site.address, code, typed="y\n")  # unused so far, and Ann has done nothing here
+    assert "Is the code for “Ann”? [y/N]" in ask("enrol", site.address, code, typed="n\n", code=1)
+    assert "as “Bea”." in ask("enrol", site.address, code, typed="y\n")  # unused so far, and Ann has done nothing here
 
 
 def test_a_device_with_bids_stays_hers_who_made_them(site: Site, ask: Ask, ann: User) -> None:
@@ -173,12 +173,12 @@ def test_a_device_with_bids_stays_hers_who_made_them(site: Site, ask: Ask, ann: 
     ask("bid", round_id, "0.4", "--yes")
     _, code = site.invite("owner", "Bea")
     told = ask("enrol", site.address, code, "--yes", code=2)
-    assert "the code was for Bea" in told
-    assert "are Ann's: the device stays as it was" in told
+    assert "the code was for “Bea”, and" in told
+    assert "are “Ann”'s: the device stays as it was" in told
     ask("withdraw", round_id)
     assert not has_bid(site, ann, round_id)  # it spoke as Ann
     again = round_steps.renew_code(site.market, site.operator, ann.user_id)
-    assert "as Ann" in ask("enrol", site.address, again.code, "--yes")
+    assert "as “Ann”." in ask("enrol", site.address, again.code, "--yes")
 
 
 @pytest.fixture

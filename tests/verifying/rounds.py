@@ -10,6 +10,7 @@ import numpy as np
 
 import pdqs
 from pdqs.privacy.loss import epsilon_nanos
+from pdqs.rounds.canonical import written
 from pdqs.rounds.commitments import pseudonym_of
 from pdqs.rounds.offers import Offers
 from pdqs.verifying import OwnProof, RoundRecord, frozen_document, record_of
@@ -21,8 +22,9 @@ SEED, NONCE = hashlib.sha256(b"seed").digest(), hashlib.sha256(b"nonce").digest(
 Plain = dict[str, Any]
 
 
-def played(terms: pdqs.Terms, owners: int = 60, *, silent: int = 0) -> RoundRecord:
-    """An honest round among so many owners, of whom the first few who are asked stay silent."""
+def played(terms: pdqs.Terms, owners: int = 60, *, silent: int = 0, **said: object) -> RoundRecord:
+    """An honest round among so many owners, of whom the first few who are asked stay silent; ``said`` is what its
+    document says beside the least."""
     rng = np.random.default_rng(11)
     bids = {pseudonym_of(ROUND, f"u_{i}"): int(rng.integers(50_000, 1_000_000)) for i in range(owners)}
     values = rng.integers(0, terms.domain_size, owners)
@@ -35,7 +37,8 @@ def played(terms: pdqs.Terms, owners: int = 60, *, silent: int = 0) -> RoundReco
             codes[row] = int(told.codes[row])
         return codes
 
-    return record_of(frozen_document(ROUND, terms, SEED, NONCE), SEED, NONCE, bids, reporting)
+    document = written({**json.loads(frozen_document(ROUND, terms, SEED, NONCE)), **said})
+    return record_of(document, SEED, NONCE, bids, reporting)
 
 
 def plain(record: RoundRecord) -> Plain:

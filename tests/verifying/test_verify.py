@@ -13,9 +13,10 @@ import pdqs
 from pdqs.model.errors import PdqsError
 from pdqs.rounds.canonical import written
 from pdqs.rounds.commitments import pseudonym_of
-from pdqs.verifying import OwnProof, RoundRecord, Verification, record_of
+from pdqs.verifying import OwnProof, RoundRecord, Verification, record_of, strict
 from pdqs.verifying.figures import answer_figures, cleared
-from pdqs.verifying.making import words_for
+from pdqs.verifying.making import frozen_document, words_for
+from pdqs.verifying.record import promise_in
 
 from .rounds import NONCE, ROUND, SEED, Plain, asked_row, kept_by, plain, played
 
@@ -204,8 +205,8 @@ def test_an_owners_proof_agrees_with_an_honest_record_whether_she_was_asked_or_n
     for line in HONEST.owners:
         found = pdqs.verify(HONEST, proof=kept_by(HONEST, line.pseudonym).text())
         assert found.agrees, repr(found)
-        names = ["your bid", "your offer", "your question", "your report", "your payment"]
-        assert [each.name for each in found.findings][-5:] == names
+        names = ["your bid", "your offer", "your question", "your report", "your receipt", "your payment"]
+        assert [each.name for each in found.findings][-6:] == names
         if line.paid_micros:
             break
 
@@ -219,7 +220,7 @@ def test_an_owners_proof_agrees_with_an_honest_record_whether_she_was_asked_or_n
         ({"chance_numerator": 5}, "your offer"),
         ({"payment_micros": 5}, "your offer"),
         ({"epsilon_nanos": 5}, "your question"),
-        ({"code": None}, "your report"),
+        ({"code": 7}, "your report"),
         ({"paid_micros": 5}, "your payment"),
     ],
 )
@@ -227,6 +228,32 @@ def test_what_the_record_says_otherwise_than_an_owners_device_is_named(change: P
     who = asked_row(plain(HONEST))["pseudonym"]
     told = {**json.loads(kept_by(HONEST, who).text()), **change}
     assert broken(pdqs.verify(HONEST, proof=json.dumps(told)))[0] == name
+
+
+def test_a_report_that_was_never_signed_for_is_called_neither_held_nor_false() -> None:
+    """It may have been lost on its way there, or its receipt on the way back."""
+    taken = next(line for line in HONEST.owners if line.code is not None)
+    kept = replace(kept_by(HONEST, taken.pseudonym), code=None, paid_micros=None)
+    dropped = {**plain(HONEST), "owners": [{**row} for row in plain(HONEST)["owners"]]}
+    row = next(row for row in dropped["owners"] if row["pseudonym"] == taken.pseudonym)
+    row["code"], row["paid_micros"] = None, 0
+    for record, says in ((HONEST, "has one that yours cannot be held against"), (dropped, "has none")):
+        found = {each.name: each for each in pdqs.verify(record, proof=kept).findings}
+        assert {found[name].verdict for name in ("your report", "your payment")} == {"not checked"}
+        told = f"your device drew one, the market never signed for it, and the record {says}"
+        assert found["your report"].told == told
+
+
+def test_who_drew_no_report_is_told_that_none_was_sent() -> None:
+    silent = next(line for line in HONEST.owners if line.code is None)
+    found = {each.name: each for each in pdqs.verify(HONEST, proof=kept_by(HONEST, silent.pseudonym)).findings}
+    assert (found["your report"].verdict, found["your report"].told) == ("held", "your device sent none")
+
+
+def test_a_small_record_of_a_huge_domain_holds_nobody_up() -> None:
+    many = pdqs.Terms(query=pdqs.Histogram(pdqs.Domain.grid(0, 200_000, 1)), budget=10.0, question="bucket:8")
+    with pytest.raises(PdqsError, match="at most 100,000 values"):
+        promise_in(frozen_document("r_1", many, bytes(32), bytes(32)))
 
 
 def test_an_owner_who_was_asked_for_more_or_about_another_side_than_the_record_says_finds_it() -> None:
@@ -250,11 +277,13 @@ def test_an_owner_who_was_asked_for_more_or_about_another_side_than_the_record_s
 def test_a_proof_from_before_devices_kept_what_they_were_asked_for_is_read_and_leaves_that_open() -> None:
     who = asked_row(plain(HONEST))["pseudonym"]
     told = json.loads(kept_by(HONEST, who).text())
-    before = {name: value for name, value in told.items() if name not in ("epsilon_nanos", "stage", "side")}
+    since = ("epsilon_nanos", "stage", "side", "receipt")
+    before = {name: value for name, value in told.items() if name not in since}
     text = json.dumps({**before, "format": "pdqs proof 1"})
     found = pdqs.verify(HONEST, proof=text)
     assert found.agrees
-    assert {each.name: each.verdict for each in found.findings}["your question"] == "not checked"
+    verdicts = {each.name: each.verdict for each in found.findings}
+    assert (verdicts["your question"], verdicts["your receipt"]) == ("not checked", "not checked")
     assert OwnProof.read(OwnProof.read(text).text()) == OwnProof.read(text)
 
 
@@ -273,6 +302,15 @@ def test_a_round_that_its_terms_call_off_for_too_few_owners_does_not_agree() -> 
     for needed, wrong in ((len(bids), []), (len(bids) + 1, ["owners"])):
         document = written({**json.loads(HONEST.terms), "minimum_owners": needed})
         record = record_of(document, SEED, NONCE, bids, lambda _: HONEST.codes)
+        assert broken(pdqs.verify(record)) == wrong
+
+
+def test_a_round_that_its_terms_call_off_for_want_of_an_answer_does_not_agree() -> None:
+    bids = {bytes.fromhex(line.pseudonym): line.bid_micros for line in HONEST.owners}
+    document = json.loads(HONEST.terms)
+    for budget, wrong in ((document["terms"]["budget"], []), (0.2, ["hope"])):
+        said = {**document, "terms": {**document["terms"], "budget": budget}, "only_with_answer": True}
+        record = record_of(written(said), SEED, NONCE, bids, lambda _: [None] * len(bids))
         assert broken(pdqs.verify(record)) == wrong
 
 
@@ -299,6 +337,7 @@ def test_bids_outside_their_range_leave_the_rest_unchecked() -> None:
     told["owners"][0]["bid_micros"] = 5_000_000
     found = pdqs.verify(told)
     assert {"bids", "offers"} <= set(broken(found))
+    assert {each.name: each.verdict for each in found.findings}["draws"] == "held"
     assert [each.name for each in found.findings if each.verdict == "not checked"] == ["reports", "answer", "payments"]
 
 
@@ -406,7 +445,27 @@ def test_what_is_no_record_is_refused_with_one_sentence(spoil: Callable[[str], s
     assert 10 < len(sentence) < 200
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "pdqs proof 3"}'])
+def test_looking_for_a_name_that_comes_twice_looks_at_each_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = 0
+
+    class Name(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            nonlocal looked_at
+            looked_at += 1
+            return super().__hash__()
+
+    def loaded(_text: str, *, object_pairs_hook: Callable[[list[tuple[str, int]]], object], **_: object) -> object:
+        return object_pairs_hook([(Name(i), 0) for i in (*range(300), 299)])
+
+    monkeypatch.setattr(json, "loads", loaded)
+    with pytest.raises(PdqsError, match="says '299' twice in one place"):
+        strict.parsed("", "the record")
+    assert looked_at < 5 * 300
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "pdqs proof 4"}'])
 def test_what_is_no_proof_is_refused_with_one_sentence(text: str) -> None:
     with pytest.raises(PdqsError, match="the proof"):
         pdqs.verify(HONEST, proof=text)
@@ -415,3 +474,59 @@ def test_what_is_no_proof_is_refused_with_one_sentence(text: str) -> None:
 def test_a_root_that_is_none_is_refused() -> None:
     with pytest.raises(PdqsError, match="the root to compare with must be 64 digits"):
         pdqs.verify(HONEST, root="abc")
+
+
+def redocumented(told: Plain, change: Callable[[Plain], None]) -> Plain:
+    """A record with another frozen document, whose hash is made to fit."""
+    document = json.loads(told["terms"])
+    change(document)
+    text = written(document)
+    return {**told, "terms": text, "terms_hash": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def test_an_answer_that_is_no_number_is_told_as_such_and_no_fault() -> None:
+    grid = played(pdqs.Terms(query=pdqs.Mean(pdqs.Domain.grid(0, 20, 1)), budget=30.0))
+
+    def far(document: Plain) -> None:
+        document["terms"]["query"]["domain"]["start"] = 1e308
+
+    found = pdqs.verify(redocumented(plain(grid), far))
+    assert {each.name: each.told for each in found.findings}["answer"] == "an answer that is not a number"
+    assert "answer" in broken(found)
+
+
+def test_to_the_last_bit_means_the_sign_of_nothing_too() -> None:
+    told = plain(played(pdqs.Terms(query=pdqs.Count(), budget=0.001)))
+    assert told["answer"]["information"] == 0.0
+    told["answer"]["information"] = -0.0
+    assert broken(pdqs.verify(json.dumps(told))) == ["answer"]
+
+
+@pytest.mark.parametrize("name", ["nonce_by", "record"])
+@pytest.mark.parametrize("word", ["MARKET", "", "market ", None, ["market"], 1])
+def test_words_that_nobody_knows_are_refused_in_frozen_documents(name: str, word: object) -> None:
+    told = redocumented(plain(HONEST), lambda document: document.update({name: word}))
+    with pytest.raises(PdqsError, match=f"the frozen document, '{name}' must be '"):
+        pdqs.verify(told)
+
+
+@pytest.mark.parametrize("word", [1, "true", None, []])
+def test_whether_a_round_needs_hope_of_an_answer_is_yes_or_no(word: object) -> None:
+    told = redocumented(plain(HONEST), lambda document: document.update(only_with_answer=word))
+    with pytest.raises(PdqsError, match="the frozen document, 'only_with_answer' must be true or false"):
+        pdqs.verify(told)
+
+
+def test_hope_is_not_forgotten_where_the_offers_cannot_be_made_again() -> None:
+    told = redocumented(plain(HONEST), lambda document: document.update(only_with_answer=True))
+    told["owners"][0]["bid_micros"] = 5_000_000
+    assert {each.name: each.verdict for each in pdqs.verify(told).findings}["hope"] == "not checked"
+
+
+@pytest.mark.parametrize(
+    ("by", "caveat"), [("market", "the market drew"), (None, "do not say who drew"), ("consumer", "")]
+)
+def test_who_may_have_known_the_draws_is_said_unless_the_consumer_drew_the_nonce(by: str | None, caveat: str) -> None:
+    told = redocumented(plain(HONEST), lambda document: document.update({} if by is None else {"nonce_by": by}))
+    notes = [note for note in pdqs.verify(told).notes() if "knew the draws" in note]
+    assert [caveat in note for note in notes] == ([True] if caveat else [])

@@ -30,11 +30,15 @@ def kept_in(url: str) -> str | None:
 
     >>> kept_in("postgresql://db/market") is None
     True
+    >>> kept_in("sqlite+pysqlite:////srv/market.db")
+    '/srv/market.db'
     """
     from pathlib import Path
 
-    scheme, _, name = url.partition(":///")
-    return str(Path(name).absolute()) if scheme == "sqlite" and name else None
+    from pdqs.market.store.database_url import read_url
+
+    parsed = read_url(url)
+    return str(Path(str(parsed.database)).absolute()) if parsed.drivername == "sqlite" else None
 
 
 def browsers(count: int, *, past: bool = False) -> str:

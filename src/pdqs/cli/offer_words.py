@@ -37,6 +37,7 @@ def terms_in_words(prospect: Prospect, now_ms: int) -> str:
         *([("For groups", prospect.groups)] if prospect.groups else []),
         ("Question", notice.question.text or "(no text)"),
         ("Answers", _answers_to_come(prospect)),
+        *([("", _NOT_AMONG)] if _leaves_some_out(prospect) else []),
         ("Privacy", _most_in_words(prospect.epsilon)),
         ("Payment", _least_in_words(prospect)),
         *([("You bid", f"{exact_money(before)} so far; another price takes its place")] if before is not None else []),
@@ -47,6 +48,10 @@ def terms_in_words(prospect: Prospect, now_ms: int) -> str:
     )
 
 
+_NOT_AMONG = (
+    "If yours is not among them, decide now whether you would give the nearest: whoever bids and then does not answer"
+    " tells the market something, and is paid nothing."
+)
 _BEYOND = "This could pass your own lifetime cap: then nothing would be drawn, and you would not be paid."
 
 
@@ -62,7 +67,7 @@ def offer_in_words(review: Review) -> str:
         ("", review.meaning),
         *_ledger(review.spending, review.overall, review.epsilon_nanos),
         ("Terms", f"{review.offer.terms_hash} (hash checked)"),
-        *([("Lot", f"{lot_in_words(review.offer)} (draw and bid checked)")] if review.offer.lots else []),
+        *([("Lot", f"{lot_in_words(review.offer)} (draw and bid checked)")] if review.told.promise.by_lot else []),
     )
 
 
@@ -136,6 +141,12 @@ def _answers_to_come(prospect: Prospect) -> str:
     if terms.asking.kind == QuestionKind.SIDE:
         return f"yes or no: whether yours, {answers_in_words(terms.domain)}, is at most a certain value"
     return answers_in_words(terms.domain) + _SENT_INSTEAD.get(terms.asking.kind, "")
+
+
+def _leaves_some_out(prospect: Prospect) -> bool:
+    """Whether her answer may be none of those that are listed: of a yes or no it is one."""
+    terms = prospect.told.promise.terms
+    return terms.asking.kind != QuestionKind.SIDE and terms.domain.kind != "binary"
 
 
 def _answers(review: Review) -> str:

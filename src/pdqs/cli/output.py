@@ -17,9 +17,10 @@ from rich.progress import Progress
 from rich.table import Table
 
 from pdqs.model.errors import FileError
-from pdqs.planning.forecasts import Plan, PlanChanges, PlanCurve, forecast_half_width
+from pdqs.planning.forecasts import Plan, PlanChanges, PlanCurve
+from pdqs.planning.promised import promised_half_width
 from pdqs.present.frames import plain
-from pdqs.present.text import Shown
+from pdqs.present.text import Shown, spelled_out
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.terms import Terms
 from pdqs.tables.delimited import STANDARD, print_out
@@ -138,7 +139,7 @@ def _cell(cell: object) -> str:
 
 
 def json_text(result: Mapping[str, object]) -> str:
-    """JSON that any reader accepts: what is not a finite number is null.
+    """JSON that any reader accepts: what is not a finite number is null, and nothing in it steers a terminal.
 
     >>> print(json_text({"half_width": float("inf"), "q": (0.5,)}), end="")
     {
@@ -148,7 +149,7 @@ def json_text(result: Mapping[str, object]) -> str:
       ]
     }
     """
-    return json.dumps(plain(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return spelled_out(json.dumps(plain(result), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def terms_data(terms: Terms) -> dict[str, object]:
@@ -165,7 +166,7 @@ def offers_data(offers: Offers, terms: Terms, level: float) -> dict[str, object]
         "spent_micros": offers.spent_micros,
         "budget_micros": offers.budget_micros,
         "information": offers.information,
-        "forecast_half_width": forecast_half_width(offers.information_for(terms.estimator), len(offers), level),
+        "forecast_half_width": promised_half_width(offers, terms, level),
     }
 
 

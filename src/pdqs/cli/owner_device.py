@@ -120,22 +120,23 @@ def _name_owner(ledger: Ledger, market: str, token: str, user: User) -> None:
     Where bids were made from here by somebody else, nothing goes on in her name.
     """
     from pdqs.owner.errors import DeviceError
-    from pdqs.present.text import printable
+    from pdqs.present.text import quoted
 
     known_as = ledger.account().known_as(market)
     if known_as and user.user_id not in known_as:
         raise DeviceError(
-            f"the last code that was used here for {market} was for {printable(user.name)}, and the bids of this device"
+            f"the last code that was used here for {market} was for {quoted(user.name)}, and the bids of this device"
             " there are somebody else's: whoever made them needs a code of her own (pdqs owner enrol), and"
-            f" {printable(user.name)} a code to use with a file of its own (--device)"
+            f" {quoted(user.name)} a code to use with a file of its own (--device)"
         )
-    ledger.enrol(market, user.name, token)
-    print(f"Enrolled in {market} as {printable(user.name)}.", file=sys.stderr)
+    ledger.enrol(market, user.name, token, user.user_id)
+    print(f"Enrolled in {market} as {quoted(user.name)}.", file=sys.stderr)
 
 
 @contextmanager
 def as_the_market_said() -> Iterator[None]:
     """An error whose words are the market's is told as that: it is not to pass for what the device says."""
+    from pdqs.present.text import quoted
     from pdqs.protocol.problems import MarketError, ProblemType
 
     try:
@@ -143,7 +144,7 @@ def as_the_market_said() -> Iterator[None]:
     except MarketError as fault:
         if fault.type in (ProblemType.UNREACHABLE, ProblemType.BAD_ANSWER):  # these the device words itself
             raise
-        raise type(fault)(fault.type, f"the market said: {fault}") from None
+        raise type(fault)(fault.type, f"the market said: {quoted(str(fault))}") from None
 
 
 def now_ms() -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 from pdqs.cli.owner_device import agreed, as_the_market_said, someone_is_there
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import DeviceError, OwnerMustAgree
-from pdqs.present.text import printable
+from pdqs.present.text import quoted
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def enrolled_before(ledger: Ledger, market: str) -> Earlier | None:
         name, whose, known_as = "", "somebody else's", account.known_as(market)
     else:
         # Whose bids they are, the bids tell: the token may be another person's since.
-        name, known_as = printable(user.name), account.known_as(market) or frozenset({user.user_id})
+        name, known_as = quoted(user.name), account.known_as(market) or frozenset({user.user_id})
         whose = f"{name}'s" if user.user_id in known_as else "somebody else's"
     has_traces = any(e["kind"] in ("bid", "drawn") and e["market"] == market for e in account.entries)
     return Earlier(name=name, whose=whose, known_as=known_as, has_traces=has_traces)
@@ -89,7 +89,7 @@ def refuse_another(market: str, before: Earlier, user: User) -> None:
     if not (before.has_traces and before.is_other(user)):
         return
     raise DeviceError(
-        f"the code was for {printable(user.name)}, and the bids and reports of this device in {market} are"
+        f"the code was for {quoted(user.name)}, and the bids and reports of this device in {market} are"
         f" {before.whose}: the device stays as it was, for what it tells and takes back would be"
         " wrong for both. The code is used up: ask for another, and use it with a file of its own (--device)"
     )

@@ -6,17 +6,23 @@ import shutil
 from collections.abc import Sequence
 
 from pdqs.cli.offer_words import folded, is_wide
-from pdqs.model.money import exact_money
+from pdqs.model.money import PLAIN, exact_money
 from pdqs.owner.account import Account, StoredReport
+from pdqs.owner.dealing import asks_when_over, is_late
+from pdqs.owner.statement import payout_in_words
 from pdqs.owner.visit import Visit
-from pdqs.present.text import printable, table
+from pdqs.present.text import printable, quoted, table
 from pdqs.present.times import moment_text
 from pdqs.protocol.device_messages import Offer
-from pdqs.protocol.problems import NotFoundError
+from pdqs.protocol.market_messages import Posting
+from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticeSummary
 
 _HEAD = ("round", "state", "question", "you")
 _MOST_TEXT = 40
+_MOST_PAYOUTS = 3
+_MOST_LOOKS = 20
+"""A market is not asked about every round of years."""
 _APART = 2
 """Between the columns of a table."""
 
@@ -24,13 +30,28 @@ _APART = 2
 def rounds_in_words(visit: Visit, account: Account, notices: Sequence[NoticeSummary]) -> str:
     """A line to each round, and then a sentence for each that needs one."""
     texts = _shortened([notice.text or "(no text)" for notice in notices], _ahead(notices))
+    recent = _recent(visit, account, notices)
     rows = [
-        (notice.round_id, notice.state, text, _standing(visit, account, notice))
+        (notice.round_id, notice.state, text, _standing(visit, account, notice, recent))
         for notice, text in zip(notices, texts, strict=True)
     ]
     shown = table(_HEAD, rows) if rows else "No rounds are open."
     reports = [each for each in account.reports() if each.market == visit.device.market]
-    return "\n".join([shown, *_refusals(reports, notices)])
+    listed = {notice.round_id for notice in notices}
+    return "\n".join([shown, *refusals_in_words([each for each in reports if each.round_id in listed])])
+
+
+def payouts_in_words(told: Sequence[Posting]) -> list[str]:
+    """The payouts that wait for her word, the newest first."""
+    said = [payout_in_words(each) for each in told[:_MOST_PAYOUTS]]
+    more = told[_MOST_PAYOUTS:]
+    if more:
+        said.append(
+            f"And {len(more)} more before that, {exact_money(-sum(each.amount_micros for each in more))} in all."
+        )
+    if told:
+        said.append("Once you have: pdqs owner received. If it never came, the market owes it to you still.")
+    return [line for sentence in said for line in folded("Paid out", sentence)]
 
 
 def _ahead(notices: Sequence[NoticeSummary]) -> int:
@@ -46,15 +67,29 @@ def _shortened(texts: Sequence[str], ahead: int) -> list[str]:
     return [printable(" ".join(text.split()), most) for text in texts]
 
 
-def _standing(visit: Visit, account: Account, notice: NoticeSummary) -> str:
+def _recent(visit: Visit, account: Account, notices: Sequence[NoticeSummary]) -> frozenset[str]:
+    """The last rounds that are settled and that she bid in and did not report in: she may have been asked."""
+    market = visit.device.market
+    settled = [notice.round_id for notice in notices if notice.state == "settled"]
+    silent = [each for each in settled if account.bid(market, each) and account.report(market, each) is None]
+    return frozenset(silent[:_MOST_LOOKS])
+
+
+def _standing(visit: Visit, account: Account, notice: NoticeSummary, recent: frozenset[str]) -> str:
     reported = account.report(visit.device.market, notice.round_id)
     if reported is not None:
-        return reported.facts.partition(":")[0]  # a refusal's words are the market's: they come below
+        return reported.facts
     made = account.bid(visit.device.market, notice.round_id)
     if made is None:
         return ""
-    offer = _offer(visit, notice.round_id) if notice.state == "reporting" else None
-    return f"bid {exact_money(made.bid_micros)}" if offer is None else _asked(offer, notice.stages_in_all)
+    named = f"bid {exact_money(made.bid_micros)}{'' if made.accepted else ', not signed for'}"
+    try:
+        offer = _offer(visit, notice.round_id) if notice.state == "reporting" or notice.round_id in recent else None
+    except MarketError as fault:
+        if fault.type is not ProblemType.BAD_ANSWER:
+            raise
+        return f"{named}; what the market says of your offer cannot be read"
+    return named if offer is None else _asked(offer, notice)
 
 
 def _offer(visit: Visit, round_id: str) -> Offer | None:
@@ -65,21 +100,23 @@ def _offer(visit: Visit, round_id: str) -> Offer | None:
         return None
 
 
-def _asked(offer: Offer, stages: int) -> str:
+def _asked(offer: Offer, notice: NoticeSummary) -> str:
     if offer.q_numerator == 0:
         return "not drawn" if offer.lots else "not asked"
     until = moment_text(offer.reports_close_at_ms)
-    if offer.now_ms >= offer.reports_close_at_ms:
-        return f"was asked until {until}"
-    stage = f" in stage {offer.stage}" if stages > 1 else ""
+    if is_late(offer):
+        return f"missed: {PLAIN.owed(offer.payment_micros)} was offered until {until}"
+    if notice.state != "reporting":
+        return asks_when_over(notice.state)
+    stage = f" in stage {offer.stage}" if notice.stages_in_all > 1 else ""
     return f"asked{stage}: report by {until}"
 
 
-def _refusals(reports: Sequence[StoredReport], notices: Sequence[NoticeSummary]) -> list[str]:
-    listed = {notice.round_id for notice in notices}
+def refusals_in_words(reports: Sequence[StoredReport]) -> list[str]:
+    """What the market said against each that it refused, as a quotation: it is not to pass for what the device says."""
     return [
         line
         for each in reports
-        if each.round_id in listed and each.refused and each.accepted_at_ms is None
-        for line in folded("Refused", f"{each.round_id}: the market said: {printable(each.refused)}")
+        if each.refusal
+        for line in folded("Refused", f"{each.round_id}: the market said: {quoted(each.refusal)}")
     ]

@@ -13,7 +13,7 @@ AGAIN = """\
 What came after that is forgotten. In this order, before anyone else is let in:
   1. Payouts that were made since: enter them again, or owners are owed, and paid, twice. The confirmation of a batch
      that this copy knows is read in again, the others are entered one by one; make no batch before.
-  2. Deposits that came since, and entries that were undone since.
+  2. Deposits that came since, refunds that were made since, and entries that were undone since.
   3. Whoever was shut out or had her name erased since: again.
   4. People who were let in since: again, and their groups.
   5. Rounds: those that were opened since are gone, those that were open go on with the bids and reports that this
@@ -26,6 +26,7 @@ def moments(known: LastKnown) -> str:
     rows = (
         ("This copy ends", known.clock_ms),
         ("The last payout in it", known.payout_ms),
+        ("The last refund in it", known.refund_ms),
         ("The last deposit in it", known.deposit_ms),
     )
     lines = [f"{label}: {moment_text(at_ms) if at_ms else 'none'}" for label, at_ms in rows]

@@ -176,9 +176,15 @@ class AnswerOptions:
 
 
 def _totals_data(totals: Totals, terms: Terms, level: float) -> dict[str, object]:
-    """What was bought, for machines, under the names that a market in memory has."""
+    """What was bought, for machines, under the names that a market in memory has.
+
+    Of a quantile by sides nothing is forecast: that needs more of the offers than their sums.
+    """
+    from pdqs.model.names import QuestionKind
     from pdqs.planning.forecasts import forecast_half_width
 
+    by_sides = terms.asking.kind == QuestionKind.SIDE
+    half_width = forecast_half_width(totals.information_for(terms.estimator), totals.owners, level)
     return {
         "owners": totals.owners,
         "bought": totals.bought,
@@ -186,5 +192,5 @@ def _totals_data(totals: Totals, terms: Terms, level: float) -> dict[str, object
         "spent_micros": totals.spent_micros,
         "budget_micros": totals.budget_micros,
         "information": totals.information,
-        "forecast_half_width": forecast_half_width(totals.information_for(terms.estimator), totals.owners, level),
+        "forecast_half_width": None if by_sides else half_width,
     }

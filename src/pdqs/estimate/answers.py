@@ -246,7 +246,9 @@ def answer_from_evidence(evidence: Evidence, terms: Terms, *, level: float = 0.9
         reports=evidence.tally.reports,
         heard=evidence.tally.heard,
         information=information,
-        warnings=tuple(warnings_of(evidence, terms, found) if found else [silence, *missing_note(evidence, terms)]),
+        warnings=tuple(
+            warnings_of(evidence, terms, found) if found else [silence, *missing_note(evidence, terms, answered=False)]
+        ),
         sensitivity=sensitivity_of(evidence, terms, found) if found else "",
         by_price=bands_by_price(evidence, terms, found.value) if found else (),
         widening=found and found.widening,

@@ -9,6 +9,9 @@ LEAST_INFORMATION = 4.0
 
 LEAST_REPORTS = 5
 
+LIKELY_MISSING = 0.2
+"""The share of those who are asked whose reports a careful plan does without: people lose phones and forget."""
+
 
 def fewest_reports(most_q: float) -> int:
     """Below so many no answer can come, whoever they are: each report says q^2 at most.
@@ -17,6 +20,15 @@ def fewest_reports(most_q: float) -> int:
     (7, 5)
     """
     return max(LEAST_REPORTS, math.ceil(LEAST_INFORMATION / most_q**2))
+
+
+def fewest_bids(most_q: float) -> int:
+    """So many give an answer at best, and still where some of them do not report.
+
+    >>> fewest_bids(0.7616), fewest_bids(1.0)
+    (9, 7)
+    """
+    return math.ceil(fewest_reports(most_q) / (1.0 - LIKELY_MISSING))
 
 
 def why_no_answer(reports: int, information: float) -> str:

@@ -10,11 +10,13 @@ from pdqs.model.names import EstimatorName
 from pdqs.rounds.terms import Terms
 
 
-def missing_note(evidence: Evidence, terms: Terms) -> list[str]:
-    """What is assumed of those who were asked and did not report."""
+def missing_note(evidence: Evidence, terms: Terms, *, answered: bool = True) -> list[str]:
+    """What is assumed of those who were asked and did not report; where there is no answer, nothing is."""
     if not evidence.missing:
         return []
     if evidence.missing == evidence.asked:
         return [f"none of the {evidence.asked:,} reports came"]
     who = "others of their price" if terms.estimator == EstimatorName.UNBIASED else "the rest"
-    return [f"{evidence.missing:,} of {evidence.asked:,} reports are missing: {who} are taken to stand for them"]
+    silent = "is" if evidence.missing == 1 else "are"
+    said = f"{evidence.missing:,} of {evidence.asked:,} reports {silent} missing"
+    return [f"{said}: {who} are taken to stand for them" if answered else said]

@@ -16,6 +16,9 @@ from pdqs.model.query import Count, Histogram, Mean
 from pdqs.present.text import in_digits
 from pdqs.rounds.terms import Terms
 
+NOTHING_RULED_OUT = "these reports rule nothing out"
+"""How it is said of an answer whose interval is all that can be."""
+
 
 def reason_for_silence(evidence: Evidence, terms: Terms, information: float) -> str:
     """Why there is no answer, or nothing; the naive estimator, as the paper has it, answers whatever was bought."""
@@ -44,7 +47,7 @@ def _nothing_ruled_out(evidence: Evidence, terms: Terms, reading: Reading) -> li
     ends = np.reshape(reading.interval, (-1, 2))
     if (ends[:, 0] > low + hair).any() or (ends[:, 1] < high - hair).any():
         return []
-    return [f"these reports rule nothing out: anything from {in_digits(low)} to {in_digits(high)} could be the answer"]
+    return [f"{NOTHING_RULED_OUT}: anything from {in_digits(low)} to {in_digits(high)} could be the answer"]
 
 
 def _gap(evidence: Evidence) -> list[str]:

@@ -14,7 +14,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import partial
 from pathlib import Path
+from types import FrameType
 
 from pdqs.experiments import npqm
 from pdqs.experiments.cells import run_cell
@@ -26,6 +28,7 @@ Report = Callable[[str, float, float], None]
 """Told after each step: what was finished, and the work done and to do in all (about milliseconds of one core)."""
 
 TRAINING_MILLISECONDS_PER_STEP = 12.0
+_LISTEN_SECONDS = 0.5
 
 
 def run(plan: Plan, directory: Path, *, processes: int, learned: bool = True, report: Report | None = None) -> int:
@@ -56,7 +59,8 @@ def _finish(cells: list[Cell], plan: Plan, store: Store, processes: int, report:
     progress = _Progress(plan, waiting, cells, report)
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of what is imported here
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker) as pool:
+    pool_of = partial(ProcessPoolExecutor, mp_context=context, initializer=_start_worker)
+    with _heard_interrupts() as interrupted, pool_of(processes) as pool:
         with _deaf_to_interrupts():  # the workers are started here, and Ctrl-C is for this process to hear
             running: dict[Future[None], npqm.Task | Cell] = {
                 pool.submit(_train, task, plan, store.root): task for task in waiting
@@ -64,7 +68,8 @@ def _finish(cells: list[Cell], plan: Plan, store: Store, processes: int, report:
             running |= {pool.submit(_run, cell, plan, store.root): cell for cell in ready}
         try:
             while running:
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                interrupted()
+                for future in wait(running, timeout=_LISTEN_SECONDS, return_when=FIRST_COMPLETED).done:
                     finished = running.pop(future)
                     future.result()
                     progress.step(finished)
@@ -75,6 +80,34 @@ def _finish(cells: list[Cell], plan: Plan, store: Store, processes: int, report:
             for worker in set(multiprocessing.active_children()) - others:  # none hears anything while it trains
                 worker.terminate()
             raise
+
+
+@contextlib.contextmanager
+def _heard_interrupts() -> Iterator[Callable[[], None]]:
+    """Ctrl-C raises as ever, and what is given raises it once more: one that falls into a callback of the interpreter's
+    own, or to another thread, is lost otherwise, and the run goes on."""
+    heard: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        signal.default_int_handler(number, frame)
+
+    def raise_again() -> None:
+        if heard:
+            raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or not _is_main_thread():
+        yield raise_again  # somebody else hears it
+        return
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield raise_again
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from pdqs.market.identity import (
 )
 from pdqs.market.page_sessions import COOKIE, Session, check_csrf, end_session, session_of, start_session
 from pdqs.market.passkeys import end_one_passkey, end_passkeys, kept_passkeys
+from pdqs.market.revocation import hold_people, require_signed_in
 from pdqs.market.store.schema import codes, users
 from pdqs.market.store.sql import Row, put_all
 from pdqs.protocol.market_messages import USUAL_TOKEN_NAME, Role, Token, User
@@ -133,11 +134,16 @@ def redeem_for_session(market: Market, code: str, *, device: str = "") -> Sessio
 def sign_ins(market: Market, actor: User) -> SignIns:
     """Everything that can act as the caller."""
     with market.store.read() as connection:
-        return SignIns(
-            pages=page_sessions.listed(market, connection, actor),
-            tokens=api_tokens.listed(connection, actor.user_id),
-            passkeys=kept_passkeys(connection, actor.user_id),
-        )
+        return sign_ins_in(market, connection, actor)
+
+
+def sign_ins_in(market: Market, connection: Connection, actor: User) -> SignIns:
+    """The same, in a transaction that reads more."""
+    return SignIns(
+        pages=page_sessions.listed(market, connection, actor),
+        tokens=api_tokens.listed(connection, actor.user_id),
+        passkeys=kept_passkeys(connection, actor.user_id),
+    )
 
 
 def end_sign_in(market: Market, actor: User, sign_in_id: str) -> None:
@@ -145,6 +151,7 @@ def end_sign_in(market: Market, actor: User, sign_in_id: str) -> None:
     kind, _, part = sign_in_id.partition("_")
     ways = {"s": page_sessions.end_one, "k": api_tokens.end_one, "p": end_one_passkey}
     with market.store.write() as connection:
+        require_signed_in(connection, actor)
         whole = len(part) == ID_DIGITS  # a shorter one would begin many
         if kind not in ways or not whole or not ways[kind](connection, actor.user_id, part):
             raise no_sign_in()
@@ -153,7 +160,11 @@ def end_sign_in(market: Market, actor: User, sign_in_id: str) -> None:
 
 
 def end_all(connection: Connection, user_id: str) -> None:
-    """End every session, token, passkey and code of a user. Once committed, ``market.callers.forget`` her."""
+    """End every session, token, passkey and code of a user. Once committed, ``market.callers.forget`` her.
+
+    Her row is held first: what is being made for her is there to be ended, or finds that it comes too late.
+    """
+    hold_people(connection, user_id)
     page_sessions.end_sessions(connection, user_id)
     api_tokens.end_tokens(connection, user_id)
     end_passkeys(connection, user_id)
@@ -161,15 +172,17 @@ def end_all(connection: Connection, user_id: str) -> None:
 
 
 def _redeemed(market: Market, connection: Connection, code: str) -> tuple[User, str]:
-    """The user a code was made for, and who made it."""
+    """The user a code was made for, and who made it. Her row is held first, as by whoever ends all that is hers."""
+    theirs = connection.scalar(select(codes.c.user_id).where(codes.c.code_hash == hashed(code)))
+    people, good = hold_people(connection, theirs or ""), codes.c.expires_at_ms > market.clock()
     row = connection.execute(
         delete(codes)
-        .where(codes.c.code_hash == hashed(code), codes.c.expires_at_ms > market.clock())
+        .where(codes.c.code_hash == hashed(code), codes.c.user_id.in_(people), good)
         .returning(codes.c.user_id, codes.c.made_by)
     ).one_or_none()
     if row is None:
         raise _bad_code(code)
-    return user_from(connection.execute(select(users).where(users.c.user_id == row.user_id)).one()), row.made_by
+    return user_from(people[row.user_id]), row.made_by
 
 
 def _bad_code(code: str) -> UnauthorizedError:

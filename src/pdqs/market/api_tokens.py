@@ -11,7 +11,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pdqs.market import trail
 from pdqs.market.context import Market
-from pdqs.market.identity import hashed, short_id, user_from
+from pdqs.market.identity import SignedIn, hashed, short_id
+from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.schema import tokens, users
 from pdqs.market.store.sql import Found
 from pdqs.protocol.market_messages import USUAL_TOKEN_NAME, Token, User
@@ -21,7 +22,7 @@ from pdqs.protocol.sign_ins import KeptToken
 MOST_TOKENS = 20
 """How many a user may have at a time."""
 
-_TRUST_MS = 5_000
+_REMEMBERED_MS = 5_000
 _NOTED_MS = 3_600_000
 
 
@@ -43,7 +44,11 @@ def make_token(market: Market, actor: User, name: str, *, by: str) -> Token:
 
 
 def new_token(market: Market, connection: Connection, user: User, name: str) -> str:
-    """The same in a transaction that is under way. Once that is committed, ``market.callers.forget`` the user."""
+    """The same in a transaction that is under way. Once that is committed, ``market.callers.forget`` the user.
+
+    Her row is held, so that of two at once the second sees the first, and none is made that an end of all overlooks.
+    """
+    require_signed_in(connection, user)
     token, now = secrets.token_urlsafe(32), market.clock()
     held = connection.scalars(select(tokens.c.name).where(tokens.c.user_id == user.user_id)).all()
     if name in held:
@@ -56,16 +61,15 @@ def new_token(market: Market, connection: Connection, user: User, name: str) -> 
 
 
 def user_of_token(market: Market, token: str) -> User:
-    """The user behind a bearer token.
-
-    A device asks several things in a row, so a token is looked up once in a while only: one that was ended is refused
-    at once by the process that ended it, and within five seconds by any other.
-    """
-    return known_user(market, token) or found_user(users_of_tokens(market, [hashed(token)])[0])
+    """The user behind a bearer token, looked up anew: one that was ended is refused at once, whoever ended it."""
+    return found_user(users_of_tokens(market, [hashed(token)])[0])
 
 
 def known_user(market: Market, token: str) -> User | None:
-    """The user behind a token that was looked up a moment ago; asks no database."""
+    """The user behind a token that was looked up a moment ago; asks no database.
+
+    It may have been ended since, elsewhere: this is for what looks itself whether it is still there, as bids do.
+    """
     return market.callers.known(hashed(token), market.clock())
 
 
@@ -86,9 +90,10 @@ def users_of_tokens(market: Market, digests: Sequence[str]) -> list[User | None]
     now, ends = market.clock(), market.callers.ends()
     with market.store.look() as connection:
         rows = {row.token_hash: row for row in _rows_of_tokens(connection, digests)}
-    users_found = {digest: user_from(row) for digest, row in rows.items()}
+    users_found = {digest: SignedIn.by("token", digest, row) for digest, row in rows.items()}
     for digest, user in users_found.items():
-        market.callers.remember(digest, user, until_ms=now + _TRUST_MS, ends=ends)
+        market.callers.note_whose(digest, user.user_id)
+        market.callers.remember(digest, user, until_ms=now + _REMEMBERED_MS, ends=ends)
     long_unused = [digest for digest, row in rows.items() if now - row.used_at_ms >= _NOTED_MS]
     if long_unused:
         _note_uses(market, long_unused, now)
@@ -138,7 +143,11 @@ _BY_TOKENS = _OF_TOKENS.where(tokens.c.token_hash == any_(bindparam("token_hashe
 
 def _note_uses(market: Market, digests: Sequence[str], now: int) -> None:
     """Keep when tokens were last used, unless the database or a row is busy: the next request will. Nobody waits."""
-    free = select(tokens.c.token_hash).where(tokens.c.token_hash.in_(digests)).with_for_update(skip_locked=True)
+    free = (
+        select(tokens.c.token_hash)
+        .where(tokens.c.token_hash.in_(digests))
+        .with_for_update(skip_locked=True, key_share=True)
+    )
     with suppress(SQLAlchemyError), market.store.try_write() as connection:
         if connection is not None:
             connection.execute(update(tokens).where(tokens.c.token_hash.in_(free)).values(used_at_ms=now))

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from typing import final
 
-from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, exists, not_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, delete, select, update
 
 from pdqs.market import access
+from pdqs.market.bid_statement import keep_statement
 from pdqs.market.context import Market, Promise
 from pdqs.market.groups import require_eligible
 from pdqs.market.receipts import signed
-from pdqs.market.round_terms import receipt_key_of
-from pdqs.market.store.schema import bids, offers, reports, rounds, stages, users
+from pdqs.market.revocation import refuse_over, require_not_ended
+from pdqs.market.round_terms import receipt_form_of, receipt_key_of
+from pdqs.market.store.schema import bids, offers, questions, reports, rounds, stages, users
 from pdqs.market.store.sql import Found
 from pdqs.market.views import plan_of
-from pdqs.market.withdrawals import ANY_TIME, hold_turn, keep_withdrawal, last_withdrawal, withdrawn_after
+from pdqs.market.withdrawals import ANY_TIME, hold_turn, keep_withdrawal, last_withdrawal
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.protocol.device_messages import Bid, BidReceipt, Report, ReportReceipt, Withdrawal
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
+from pdqs.rounds.commitments import pseudonym_of
 from pdqs.rounds.terms import Terms
 
 _REMEMBERED = 10_000
@@ -42,20 +43,21 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
     """
     access.require(actor, "owner")
     promise = promise_of(market, round_id)
-    if promise.for_groups:
-        require_eligible(market, actor, round_id)
     refusal = bid_refusal(promise, bid)
     if bid.replaces is not None:
+        _require_eligible(market, actor, round_id, promise)
         if refusal is not None:
             raise refusal
         return _replace_bid(market, actor, round_id, bid)
     made_after = ANY_TIME if after is None else after
     with market.store.write() as connection:
         hold_turn(connection, round_id, actor.user_id)
-        _require_account(connection, actor)
+        require_not_ended(connection, actor)
         now = market.clock()
         fresh = {"round": round_id, "owner": actor.user_id, "bid": bid.bid_micros, "now": now, "after": made_after}
         fits = refusal is None and keep_if_open(connection, fresh)
+        if not fits and promise.for_groups:
+            require_eligible(connection, actor, round_id)
         # Acknowledged before, by this request's twin or long ago?
         kept = None if fits else _own(connection, bids, round_id, actor)
         if kept is None and not fits:
@@ -63,20 +65,17 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
             is_withdrawn = last_withdrawal(connection, round_id, actor.user_id) > made_after
             raise refusal or _not_kept(takes_bids and is_withdrawn)
     if kept is None:
-        return bid_receipt(market, round_id, bid.bid_micros, now)
+        return bid_receipt(market, actor.user_id, round_id, bid.bid_micros, now)
     if (kept.bid_micros, promise.terms_hash) != (bid.bid_micros, bid.terms_hash):
         raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
-    return bid_receipt(market, round_id, kept.bid_micros, kept.placed_at_ms)
+    return bid_receipt(market, actor.user_id, round_id, kept.bid_micros, kept.placed_at_ms)
 
 
-def _require_account(connection: Connection, actor: User) -> None:
-    """Refuse whoever was erased or shut out meanwhile, as another process may not know yet; her row is held.
-
-    So whoever is about to be erased waits for this bid and then takes part in a round, or this bid comes too late.
-    """
-    hers = select(users.c.disabled_at_ms).where(users.c.user_id == actor.user_id)
-    if connection.scalar(hers.with_for_update(read=True, key_share=True)) is not None:
-        access.found_user(None)
+def _require_eligible(market: Market, actor: User, round_id: str, promise: Promise) -> None:
+    """Refuse whoever neither is in a group that the round is for nor has bid in it."""
+    if promise.for_groups:
+        with market.store.look() as connection:
+            require_eligible(connection, actor, round_id)
 
 
 def _not_kept(is_withdrawn: bool) -> ConflictError:
@@ -104,7 +103,7 @@ def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidRec
             if kept.bid_micros != bid.bid_micros:
                 raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
             placed = kept.placed_at_ms  # replaced before, by this request's twin
-    return bid_receipt(market, round_id, bid.bid_micros, placed)
+    return bid_receipt(market, actor.user_id, round_id, bid.bid_micros, placed)
 
 
 def withdraw_bid(market: Market, actor: User, round_id: str, placed_at_ms: int | None = None) -> Withdrawal:
@@ -113,8 +112,7 @@ def withdraw_bid(market: Market, actor: User, round_id: str, placed_at_ms: int |
     Where a receipt's time is given, forget that bid and no other; 0 says that she knows of none that has arrived.
     """
     access.require(actor, "owner")
-    if promise_of(market, round_id).for_groups:
-        require_eligible(market, actor, round_id)
+    _require_eligible(market, actor, round_id, promise_of(market, round_id))
     with market.store.write() as connection:
         kept = _bid_while_open(connection, market, round_id, actor)
         if kept is not None:
@@ -133,6 +131,7 @@ def _this_bid(round_id: str, actor: User, placed_at_ms: int | None) -> tuple[Col
 def _bid_while_open(connection: Connection, market: Market, round_id: str, actor: User) -> Found | None:
     """Her bid, if any, in a round that still takes bids and is held, so that it cannot be cleared meanwhile."""
     hold_turn(connection, round_id, actor.user_id)
+    require_not_ended(connection, actor)
     row = _round_for_owner(connection, round_id)
     kept = _own(connection, bids, round_id, actor)
     if not _takes_bids(row, market.clock()):
@@ -156,11 +155,13 @@ def submit_report(market: Market, actor: User, round_id: str, report: Report) ->
     promise = promise_of(market, round_id)
     with market.store.write() as connection:
         row = _round_for_owner(connection, round_id)
+        made = _reports_made(connection, actor)
         offer = _own(connection, offers, round_id, actor)
         if offer is None or offer.q_numerator == 0:
+            if promise.for_groups:
+                require_eligible(connection, actor, round_id)
             raise ConflictError(ProblemType.NO_OFFER, "there is no offer to you in this round")
         now = market.clock()
-        made = _reports_made(connection, actor)
         kept = _own(connection, reports, round_id, actor)
         if kept is None:
             _refuse_report(row, report, now, _Turn.of(connection, row, offer, promise))
@@ -169,39 +170,53 @@ def submit_report(market: Market, actor: User, round_id: str, report: Report) ->
             raise ConflictError(
                 ProblemType.REPORT_STANDS, "your report in this round stands: resend the same, never draw again"
             )
-    return report_receipt(market, kept, offer.payment_micros)
+        side = _side_of(connection, round_id, actor) if promise.by_sides else None
+    return report_receipt(market, kept, offer, side)
 
 
-def bid_receipt(market: Market, round_id: str, bid_micros: int, placed_at_ms: int) -> BidReceipt:
-    """The market's word that it has a bid, signed."""
+def bid_receipt(market: Market, owner_id: str, round_id: str, bid_micros: int, placed_at_ms: int) -> BidReceipt:
+    """The market's word that it has an owner's bid, signed."""
     promise = promise_of(market, round_id)
-    plain = BidReceipt(
-        round_id=round_id, terms_hash=promise.terms_hash, bid_micros=bid_micros, placed_at_ms=placed_at_ms
-    )
+    whose = {"pseudonym": pseudonym_of(round_id, owner_id).hex()} if promise.receipt_form > 1 else {}
+    placed = {"bid_micros": bid_micros, "placed_at_ms": placed_at_ms}
+    plain = BidReceipt.model_validate({"round_id": round_id, "terms_hash": promise.terms_hash, **placed, **whose})
     return signed(market, promise.receipt_key, plain)
 
 
-def report_receipt(market: Market, kept: Found, payment_micros: int) -> ReportReceipt:
-    """The market's word that it has a report and what it will pay, signed; from a row of reports."""
+def report_receipt(market: Market, kept: Found, offer: Found, side: int | None) -> ReportReceipt:
+    """The market's word that it has a report, what it asked and what it will pay, signed; from rows of reports and
+    offers, and the side that was asked about."""
     promise = promise_of(market, kept.round_id)
-    plain = ReportReceipt(
-        round_id=kept.round_id,
-        terms_hash=promise.terms_hash,
-        code=kept.code,
-        received_at_ms=kept.received_at_ms,
-        payment_micros=payment_micros,
-        ordinal=kept.ordinal,
-    )
+    said: dict[str, object] = {"q_numerator": offer.q_numerator, "stage": offer.stage, "side": side}
+    said["pseudonym"] = pseudonym_of(kept.round_id, kept.owner_id).hex()
+    kept_so = {
+        "round_id": kept.round_id,
+        "terms_hash": promise.terms_hash,
+        "code": kept.code,
+        "received_at_ms": kept.received_at_ms,
+        "payment_micros": offer.payment_micros,
+        "ordinal": kept.ordinal,
+    }
+    plain = ReportReceipt.model_validate(kept_so | (said if promise.receipt_form > 1 else {}))
     return signed(market, promise.receipt_key, plain)
+
+
+def _side_of(connection: Connection, round_id: str, actor: User) -> int | None:
+    """What an owner was asked about, once her stage has opened."""
+    asked = _own(connection, questions, round_id, actor)
+    return None if asked is None else int(asked.side)
 
 
 def _reports_made(connection: Connection, actor: User) -> int:
-    """How many reports this owner has made. Her row is held, so that a twin of this request waits for its end.
+    """How many reports this owner has made; refused, if her sign-in is over.
 
-    Not her key (on PostgreSQL FOR NO KEY UPDATE): bids of hers, which only need her to be there, need not wait.
+    Her row is held, so that a twin of this request waits for its end. Not her key (on PostgreSQL FOR NO KEY UPDATE):
+    bids of hers, which only need her to be there, need not wait.
     """
-    mine = select(users.c.reports_made).where(users.c.user_id == actor.user_id).with_for_update(key_share=True)
-    return int(connection.scalar(mine) or 0)
+    mine = select(users.c.reports_made, users.c.disabled_at_ms).where(users.c.user_id == actor.user_id)
+    row = connection.execute(mine.with_for_update(key_share=True)).one_or_none()
+    refuse_over(connection, actor, row and row.disabled_at_ms)
+    return int(row.reports_made) if row else 0
 
 
 def _keep_report(
@@ -229,6 +244,7 @@ def promise_of(market: Market, round_id: str) -> Promise:
             bid_low_micros=low,
             bid_high_micros=high,
             receipt_key=receipt_key_of(row.terms),
+            receipt_form=receipt_form_of(row.terms),
             codes=asked.kappa,
             by_sides=asked.kind == QuestionKind.SIDE,
             for_groups=bool(plan_of(row).groups),
@@ -252,28 +268,11 @@ def bid_refusal(promise: Promise, bid: Bid) -> MarketError | None:
 
 
 def keep_if_open(connection: Connection, fresh: dict[str, object]) -> bool:
-    """Insert a bid in the one statement that also looks whether the round takes bids; whether it was inserted.
+    """Insert a bid in the one statement that also looks whether the round takes hers; whether it was inserted.
 
     The round's row is held, so that clearing waits for this bid, or this bid sees the cleared round.
     """
-    return connection.execute(_keep_statement(connection.dialect.name), fresh).first() is not None
-
-
-@cache
-def _keep_statement(dialect: str) -> Executable:
-    columns = {"round": bids.c.round_id, "owner": bids.c.owner_id, "bid": bids.c.bid_micros, "now": bids.c.placed_at_ms}
-    given = {name: bindparam(name, type_=column.type) for name, column in columns.items()}
-    taking = select(*given.values()).where(
-        rounds.c.round_id == given["round"],
-        rounds.c.state == "open",
-        rounds.c.bids_close_at_ms > given["now"],
-        rounds.c.bids_root.is_(None),  # should the clock ever go back: no bid after the root is published
-        exists(select(1).where(users.c.user_id == given["owner"], users.c.disabled_at_ms.is_(None))),
-        not_(withdrawn_after(given["round"], given["owner"], bindparam("after", type_=bids.c.placed_at_ms.type))),
-    )
-    insert = sqlite.insert(bids) if dialect == "sqlite" else postgresql.insert(bids)
-    rows = insert.from_select([column.name for column in columns.values()], taking.with_for_update(read=True))
-    return rows.on_conflict_do_nothing().returning(bids.c.round_id)
+    return connection.execute(keep_statement(connection.dialect.name), fresh).first() is not None
 
 
 @final

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from pdqs.market import access, bidding
 from pdqs.market.context import Market
+from pdqs.market.revocation import sign_in_of
 from pdqs.market.withdrawals import ANY_TIME
 from pdqs.protocol.device_messages import Bid
 from pdqs.protocol.market_messages import User
@@ -29,13 +30,15 @@ class FirstBid:
     owner_id: str
     bid_micros: int
     after_ms: int
+    came_by: str = ""
+    """The hash of the token or session that she came by, which is not taken on trust; nothing for one who has none."""
 
 
 def first_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int | None) -> FirstBid | None:
     """The bid as one that can be kept with others; nothing where more has to be looked at. Asks no database."""
     access.require(actor, "owner")
     promise = market.promises.get(round_id)
-    if promise is None or promise.for_groups or promise.receipt_key not in market.signers:
+    if promise is None or promise.receipt_key not in market.signers:
         return None
     if bid.replaces is not None or bidding.bid_refusal(promise, bid) is not None:
         return None
@@ -44,6 +47,7 @@ def first_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
         owner_id=actor.user_id,
         bid_micros=bid.bid_micros,
         after_ms=ANY_TIME if after is None else after,
+        came_by=sign_in_of(actor),
     )
 
 
@@ -70,6 +74,7 @@ def _kept_there(market: Market, waiting: Sequence[FirstBid]) -> list[int]:
         "owners": [bid.owner_id for bid in waiting],
         "bids": [bid.bid_micros for bid in waiting],
         "afters": [bid.after_ms for bid in waiting],
+        "came": [bid.came_by for bid in waiting],
     }
     with market.store.look() as connection:
         now = market.clock()
@@ -78,14 +83,14 @@ def _kept_there(market: Market, waiting: Sequence[FirstBid]) -> list[int]:
 
 
 def _parameters(bid: FirstBid, now: int) -> dict[str, object]:
-    order = {"now": now, "after": bid.after_ms}
+    order = {"now": now, "after": bid.after_ms, "came_by": bid.came_by}
     return {"round": bid.round_id, "owner": bid.owner_id, "bid": bid.bid_micros, **order}
 
 
 _AT_ONCE = """
-SELECT keep_bid_if_open(one.round_id, one.owner_id, one.bid_micros, %(now)s, one.after_ms)
-FROM unnest(%(rounds)s::text[], %(owners)s::text[], %(bids)s::bigint[], %(afters)s::bigint[])
-    WITH ORDINALITY AS one(round_id, owner_id, bid_micros, after_ms, place)
+SELECT keep_bid_if_open(one.round_id, one.owner_id, one.bid_micros, %(now)s, one.after_ms, one.came_by)
+FROM unnest(%(rounds)s::text[], %(owners)s::text[], %(bids)s::bigint[], %(afters)s::bigint[], %(came)s::text[])
+    WITH ORDINALITY AS one(round_id, owner_id, bid_micros, after_ms, came_by, place)
 ORDER BY one.place
 """
-"""By a function of the database's own, see migration 0012; this one statement is a transaction."""
+"""By a function of the database's own, see migration 0019; this one statement is a transaction."""

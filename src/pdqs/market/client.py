@@ -11,10 +11,12 @@ import secrets
 from collections.abc import Iterator
 from typing import final
 
+from pdqs.market.operator_client import OperatorCalls, page_of
 from pdqs.protocol.device_messages import (
     Bid,
     BidReceipt,
     Message,
+    MyRound,
     Offer,
     Report,
     ReportReceipt,
@@ -49,11 +51,11 @@ from pdqs.protocol.operator_messages import Invitations, NewUsers
 from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.sign_ins import AccessPage, NewToken, SignIns
 from pdqs.protocol.summaries import NoticePage, RoundPage, RoundSummary, TransferPage
-from pdqs.protocol.transport import Answer, Transport, paged
+from pdqs.protocol.transport import Answer, paged
 
 
 @final
-class MarketClient(Transport):
+class MarketClient(OperatorCalls):
     """One user's connection to one market. Close it, or use it in a ``with`` block."""
 
     @staticmethod
@@ -72,9 +74,12 @@ class MarketClient(Transport):
         """Let someone in."""
         return self._create(Invitation, "/v1/users", NewUser(role=role, name=name), key)
 
-    def invite_many(self, role: Role, names: list[str], *, key: str = "") -> Invitations:
-        """Let up to 500 people in at once."""
-        return self._create(Invitations, "/v1/invitations", NewUsers(role=role, names=names), key)
+    def invite_many(
+        self, role: Role, names: list[str], *, groups: list[str] | None = None, key: str = ""
+    ) -> Invitations:
+        """Let up to 500 people in at once, all into the same groups."""
+        wanted = NewUsers(role=role, names=names, groups=[groups] * len(names) if groups else [])
+        return self._create(Invitations, "/v1/invitations", wanted, key)
 
     def groups(self) -> GroupList:
         """Every group of owners."""
@@ -94,7 +99,7 @@ class MarketClient(Transport):
 
     def access(self, after: str | None = None, limit: int = 50) -> AccessPage:
         """A page of who signed in as the caller."""
-        return self.ask(AccessPage, "GET", "/v1/me/access", params=_page(after, limit))
+        return self.ask(AccessPage, "GET", "/v1/me/access", params=page_of(after, limit))
 
     def sign_ins(self) -> SignIns:
         """Everything that can act as the caller."""
@@ -122,7 +127,7 @@ class MarketClient(Transport):
 
     def dead_letters(self, after: str | None = None, limit: int = 50) -> DeadLetterPage:
         """Letters that could not be delivered."""
-        return self.ask(DeadLetterPage, "GET", "/v1/dead-letters", params=_page(after, limit))
+        return self.ask(DeadLetterPage, "GET", "/v1/dead-letters", params=page_of(after, limit))
 
     def try_letter_again(self, letter_id: str) -> DeadLetterPage:
         """Try one of them again."""
@@ -150,7 +155,7 @@ class MarketClient(Transport):
 
     def users(self, after: str | None = None, limit: int = 50) -> UserPage:
         """A page of users."""
-        return self.ask(UserPage, "GET", "/v1/users", params=_page(after, limit))
+        return self.ask(UserPage, "GET", "/v1/users", params=page_of(after, limit))
 
     # Money
 
@@ -160,25 +165,30 @@ class MarketClient(Transport):
         return self._create(Transaction, "/v1/deposits", transfer, key)
 
     def pay_out(self, user_id: str, amount_micros: int, *, key: str = "") -> Transaction:
-        """Enter that a balance was paid out."""
+        """Enter that an owner was paid."""
         transfer = Transfer(user_id=user_id, amount_micros=amount_micros)
         return self._create(Transaction, "/v1/payouts", transfer, key)
 
+    def refund(self, user_id: str, amount_micros: int, *, key: str = "") -> Transaction:
+        """Enter that a consumer was paid unspent money back."""
+        transfer = Transfer(user_id=user_id, amount_micros=amount_micros)
+        return self._create(Transaction, "/v1/refunds", transfer, key)
+
     def statement(self, after: str | None = None, limit: int = 50) -> Statement:
         """A page of the caller's postings."""
-        return self.ask(Statement, "GET", "/v1/statement", params=_page(after, limit))
+        return self.ask(Statement, "GET", "/v1/statement", params=page_of(after, limit))
 
     def transfers(self, after: str | None = None, limit: int = 50) -> TransferPage:
-        """A page of deposits, payouts and reversals, newest first."""
-        return self.ask(TransferPage, "GET", "/v1/transfers", params=_page(after, limit))
+        """A page of deposits, payouts, refunds and reversals, newest first."""
+        return self.ask(TransferPage, "GET", "/v1/transfers", params=page_of(after, limit))
 
     def reverse(self, transaction_id: str) -> Transaction:
-        """Undo a deposit or a payout by an entry that mirrors it, once."""
+        """Undo a deposit, a payout or a refund by an entry that mirrors it, once."""
         return self.ask(Transaction, "POST", f"/v1/transfers/{transaction_id}/reversal")
 
     def payables(self, after: str | None = None, limit: int = 50) -> PayablePage:
         """A page of owners with money to come."""
-        return self.ask(PayablePage, "GET", "/v1/payables", params=_page(after, limit))
+        return self.ask(PayablePage, "GET", "/v1/payables", params=page_of(after, limit))
 
     def trial_balance(self) -> TrialBalance:
         """The books."""
@@ -201,7 +211,7 @@ class MarketClient(Transport):
     def rounds(self, state: RoundState | None = None, after: str | None = None, limit: int = 50) -> RoundPage:
         """A page of rounds."""
         wanted = {"state": state} if state else {}
-        return self.ask(RoundPage, "GET", "/v1/rounds", params={**_page(after, limit), **wanted})
+        return self.ask(RoundPage, "GET", "/v1/rounds", params={**page_of(after, limit), **wanted})
 
     def all_rounds(self) -> Iterator[RoundSummary]:
         """Every round, newest first."""
@@ -243,23 +253,29 @@ class MarketClient(Transport):
 
     def notices(self, after: str | None = None, limit: int = 50) -> NoticePage:
         """A page of rounds to bid in."""
-        return self.ask(NoticePage, "GET", "/v1/notices", params=_page(after, limit))
+        return self.ask(NoticePage, "GET", "/v1/notices", params=page_of(after, limit))
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round as owners see it."""
         return self.ask(RoundNotice, "GET", f"/v1/notices/{round_id}")
 
-    def place_bid(self, round_id: str, bid: Bid) -> BidReceipt:
-        """Bid."""
-        return self.ask(BidReceipt, "PUT", f"/v1/rounds/{round_id}/bid", body=bid)
+    def place_bid(self, round_id: str, bid: Bid, *, after: int | None = None) -> BidReceipt:
+        """Bid; ``after``: the time of the caller's last withdrawal, 0 for none, and not after a later one."""
+        which = {} if after is None else {"after": after}
+        return self.ask(BidReceipt, "PUT", f"/v1/rounds/{round_id}/bid", body=bid, params=which)
 
     def bid(self, round_id: str) -> BidReceipt:
         """The caller's own bid."""
         return self.ask(BidReceipt, "GET", f"/v1/rounds/{round_id}/bid")
 
-    def withdraw_bid(self, round_id: str) -> Withdrawal:
-        """Take back the caller's own bid, until bids close."""
-        return self.ask(Withdrawal, "DELETE", f"/v1/rounds/{round_id}/bid")
+    def withdraw_bid(self, round_id: str, *, placed_at_ms: int | None = None) -> Withdrawal:
+        """Take back the caller's own bid, until bids close; ``placed_at_ms``: the bid of that receipt and no other."""
+        which = {} if placed_at_ms is None else {"placed_at_ms": placed_at_ms}
+        return self.ask(Withdrawal, "DELETE", f"/v1/rounds/{round_id}/bid", params=which)
+
+    def mine(self, round_id: str) -> MyRound:
+        """Everything that the market has of the caller in a round."""
+        return self.ask(MyRound, "GET", f"/v1/rounds/{round_id}/mine")
 
     def offer(self, round_id: str) -> Offer:
         """The caller's own offer."""
@@ -279,7 +295,3 @@ class MarketClient(Transport):
 
     def _create(self, kind: type[Answer], path: str, body: Message, key: str) -> Answer:
         return self.ask(kind, "POST", path, body=body, key=key or secrets.token_urlsafe(24))
-
-
-def _page(after: str | None, limit: int) -> dict[str, str | int]:
-    return {"limit": limit, **({"after": after} if after else {})}

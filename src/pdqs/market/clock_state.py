@@ -20,10 +20,12 @@ _EVERY_MS = 5_000  # each write waits for the disk, and nobody needs to know it 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockState:
-    """When deadlines were last looked at (0: never), and the rounds that could not go on then."""
+    """When deadlines were last looked at (0: never), the rounds that could not go on then, and how often one was found
+    that could not, since there is this market."""
 
     at_ms: int = 0
     stuck: tuple[Stuck, ...] = ()
+    failures: int = 0
 
     def is_late(self, now_ms: int) -> bool:
         """Whether deadlines have not been looked at for so long that something is wrong."""
@@ -36,9 +38,11 @@ def note_tick(market: Market) -> None:
     before = last_tick(market)
     if stuck == before.stuck and 0 <= now - before.at_ms < _EVERY_MS:
         return
-    text = json.dumps({"at_ms": now, "stuck": [dataclasses.asdict(one) for one in stuck]})
+    kept = ClockState(at_ms=now, stuck=stuck, failures=before.failures + market.missed.total())
     with market.store.write() as connection:
+        text = json.dumps(dataclasses.asdict(kept))
         put(connection, server_keys, {"purpose": _PURPOSE, "key": text}, key="purpose")
+    market.missed.clear()
 
 
 def last_tick(market: Market) -> ClockState:
@@ -48,4 +52,5 @@ def last_tick(market: Market) -> ClockState:
     if text is None:
         return ClockState()
     kept = json.loads(text)
-    return ClockState(at_ms=kept["at_ms"], stuck=tuple(Stuck(**one) for one in kept["stuck"]))
+    stuck = tuple(Stuck(**one) for one in kept["stuck"])
+    return ClockState(at_ms=kept["at_ms"], stuck=stuck, failures=kept.get("failures", 0))

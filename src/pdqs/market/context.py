@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from pdqs.market.made_once import MadeOnce
 from pdqs.market.settings import Settings
 from pdqs.market.store.database import Store
 from pdqs.protocol.market_messages import User
 from pdqs.rounds.merkle import MerkleTree
+
+_PATIENCE = 20.0  # seconds that the few who may wait do, for a large file to be made for others
+_KEPT_SECONDS = 300.0  # a record may be a hundred megabytes
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
@@ -27,7 +32,9 @@ def system_clock() -> int:
 
 @final
 class Callers:
-    """Users by the hash of their token, and until when that is taken on trust.
+    """Users by the hash of their token, for some seconds, so that a bid need not ask who she is before it is kept.
+
+    That lets nobody in: other processes end tokens too, and the transaction that keeps a bid looks for hers itself.
 
     A token is forgotten once its end is committed. Who looked it up before that, and remembers it only now, is too
     late: :meth:`remember` takes what was found since the count of ends that :meth:`ends` gave, and nothing older.
@@ -36,6 +43,7 @@ class Callers:
     def __init__(self, most: int = 50_000) -> None:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[User, int]] = {}
+        self._whose: dict[str, str] = {}
         self._ends = 0
         self._most = most
 
@@ -57,6 +65,16 @@ class Callers:
                 self._known.clear()
             self._known[digest] = (user, until_ms)
 
+    def whose(self, digest: str) -> str:
+        """The id of the user whose token or session was found under this hash, be it over by now; or nothing."""
+        return self._whose.get(digest, "")
+
+    def note_whose(self, digest: str, user_id: str) -> None:
+        """Keep whose a token or session is. That is for counting what she asks, and lets nobody in."""
+        if len(self._whose) >= self._most:
+            self._whose.clear()
+        self._whose[digest] = user_id
+
     def forget(self, user_id: str) -> None:
         """Forget a user's tokens: after the commit that ended them."""
         with self._lock:
@@ -75,6 +93,8 @@ class Promise:
     bid_high_micros: int
     receipt_key: str
     """The public key of the round's receipts; empty for a round that was opened before there were keys."""
+    receipt_form: int
+    """2: its receipts say whose they are and what was asked."""
     codes: int
     """How many codes a report is one of."""
     by_sides: bool
@@ -119,5 +139,15 @@ class Market:
     """When it was last tried whether the database can be written."""
     trees: dict[str, tuple[MerkleTree, dict[bytes, int]]] = field(default_factory=dict, repr=False, compare=False)
     """Trees over the bids of closed rounds, and everyone's place in them; what is closed does not change."""
+    records: MadeOnce[str, bytes] = field(
+        default_factory=lambda: MadeOnce(most=2, patience=_PATIENCE, seconds=_KEPT_SECONDS), repr=False, compare=False
+    )
+    """The texts of records that were asked for last, for minutes; what is settled does not change."""
+    exports: MadeOnce[str, str] = field(
+        default_factory=lambda: MadeOnce(most=0, patience=_PATIENCE), repr=False, compare=False
+    )
+    """Nobody's data is kept here: what people take away is made for one at a time."""
     stuck: dict[str, Stuck] = field(default_factory=dict, repr=False, compare=False)
     """Rounds that failed to go on when they were last tried, by id."""
+    missed: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
+    """How often deadlines could not be kept since the clock last wrote that down, by the kind of fault."""

@@ -19,6 +19,7 @@ from pdqs.model.errors import PdqsError
 from pdqs.model.money import MICROS_PER_UNIT
 from pdqs.model.names import EstimatorName, RuleName
 from pdqs.planning.forecasts import plan
+from pdqs.planning.typical import Over
 from pdqs.protocol.forecasts import Forecast, ForecastPoint, ForecastRequest
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ProblemType, TooManyRequestsError, UnprocessableError
@@ -26,8 +27,8 @@ from pdqs.protocol.problems import ProblemType, TooManyRequestsError, Unprocessa
 _AT_ONCE = 1
 _WAITING = 3
 _ONE_CALLERS = 2
-_FACTORS = tuple(float(np.geomspace(0.1, 10.0, 9)[place]) for place in (4, 0, 8, 2, 6, 1, 3, 5, 7))
-"""Budgets of the curve, as parts of the plan's own: what tells most comes first, for there may not be time for all."""
+_FACTORS = tuple(float(np.geomspace(0.1, 10.0, 9)[place]) for place in (0, 8, 2, 6, 1, 3, 5, 7))
+"""Budgets of the curve beside the plan's own, as parts of it: what tells most first, there may be no time for all."""
 
 
 @final
@@ -97,22 +98,26 @@ def forecast(
 ) -> Forecast:
     """What a plan would buy from so many owners, and precision against budget around it.
 
-    The curve has as many points as there is time for (``PDQS_FORECAST_SECONDS``).
+    The curve has as many points as there is time for (``PDQS_FORECAST_SECONDS``), that of the plan itself at least; and
+    from then on each figure is read off as few typical rounds as give one.
     """
     access.require(actor, "consumer", "operator")
     with _DESK.place(actor.user_id):
         end = now() + market.settings.forecast_seconds
+
+        def over() -> bool:
+            return now() >= end
+
         try:
             terms = terms_of(request.plan)
-            here = plan(terms, owners=request.owners)
-            compared = _compared(request, here.share_half_width)
-            points: list[ForecastPoint] = []
+            here = plan(terms, owners=request.owners, over=over)
+            compared = _compared(request, here.share_half_width, over)
+            points = [_point(terms.budget, here.share_half_width)]
             for factor in _FACTORS:
-                if points and now() >= end:
+                if over():
                     break
                 budget = terms.budget * factor
-                width = float(here.curve(budgets=[budget]).share_half_widths[0])
-                points.append(ForecastPoint(budget_micros=round(budget * MICROS_PER_UNIT), half_width=_finite(width)))
+                points.append(_point(budget, float(here.curve(budgets=[budget], over=over).share_half_widths[0])))
         except PdqsError as fault:
             raise UnprocessableError(ProblemType.BAD_TERMS, str(fault)) from fault
     return Forecast(
@@ -125,14 +130,18 @@ def forecast(
     )
 
 
-def _compared(request: ForecastRequest, width: float) -> tuple[float, float]:
+def _point(budget: float, width: float) -> ForecastPoint:
+    return ForecastPoint(budget_micros=round(budget * MICROS_PER_UNIT), half_width=_finite(width))
+
+
+def _compared(request: ForecastRequest, width: float, over: Over) -> tuple[float, float]:
     """The half-width of an answer that is right whatever prices say, and of the sharper; ``width`` is the plan's."""
 
     def by(rule: RuleName, estimator: EstimatorName) -> float:
         if (request.plan.rule, request.plan.estimator) == (rule, estimator):
             return width
         other = request.plan.model_copy(update={"rule": rule.value, "estimator": estimator.value})
-        return float(plan(terms_of(other), owners=request.owners).share_half_width)
+        return float(plan(terms_of(other), owners=request.owners, over=over).share_half_width)
 
     return by(RuleName.LOTTERY, EstimatorName.UNBIASED), by(RuleName.OPTIMAL, EstimatorName.WEIGHTED)
 

@@ -19,23 +19,38 @@ from pdqs.market.people import user_by_id
 from pdqs.market.store.group_tables import group_members, round_groups
 from pdqs.market.store.schema import bids, rounds, users
 from pdqs.market.store.sql import insert_missing
+from pdqs.market.typed_names import fault_of_name, typed_name
+from pdqs.protocol.device_messages import MOST_LETTERS
 from pdqs.protocol.groups import MOST_GROUPS, Group, GroupList, GroupNames
 from pdqs.protocol.market_messages import RoundPlan, User
 from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType, UnprocessableError
 
+LEAST_GROUP = LEAST_REPORTS
+"""No round is for a smaller group, be it beside others: whoever knows the others would know what is left."""
+
 
 def all_groups(market: Market, actor: User) -> GroupList:
-    """Every group and how many owners are in it, by name."""
+    """Every group and how many owners are in it, by name; to a consumer a small one is just small."""
     access.require(actor, "consumer", "operator")
-    able = group_members.join(users).select()
-    counted = (
-        able.with_only_columns(group_members.c.name, func.count().label("owners"))
-        .where(users.c.disabled_at_ms.is_(None))
-        .group_by(group_members.c.name)
-        .order_by(group_members.c.name)
-    )
     with market.store.read() as connection:
-        return GroupList(items=[Group(name=row.name, owners=row.owners) for row in connection.execute(counted)])
+        sizes = _sizes(connection)
+    small = {name for name, owners in sizes.items() if owners < LEAST_GROUP and actor.role != "operator"}
+    return GroupList(
+        items=[
+            Group(name=name, owners=None, fewer_than=LEAST_GROUP) if name in small else Group(name=name, owners=owners)
+            for name, owners in sizes.items()
+        ]
+    )
+
+
+def _sizes(connection: Connection, names: Sequence[str] | None = None) -> dict[str, int]:
+    """How many who could bid are in each group, by name; in each of these, where some are named."""
+    able = group_members.join(users).select().where(users.c.disabled_at_ms.is_(None))
+    if names is not None:  # and no other is counted, however many there are
+        able = able.where(group_members.c.name.in_(names))
+    counted = able.with_only_columns(group_members.c.name, func.count().label("owners"))
+    listed = counted.group_by(group_members.c.name).order_by(group_members.c.name)
+    return {row.name: row.owners for row in connection.execute(listed)}
 
 
 def groups_of(market: Market, actor: User, user_id: str) -> GroupNames:
@@ -53,9 +68,14 @@ def group_names(given: Iterable[str]) -> GroupNames:
     >>> group_names([" Night  shift", "", "Nurses"]).groups
     ['Night shift', 'Nurses']
     """
-    names = [" ".join(name.split()) for name in given]
+    typed = [typed_name(" ".join(name.split())) for name in given]
+    names = list(dict.fromkeys(name for name in typed if name))
+    for name in names:
+        why = fault_of_name(name[:MOST_LETTERS], "a group's name")
+        if why:
+            raise UnprocessableError(ProblemType.NO_GROUP, why)
     try:
-        return GroupNames(groups=list(dict.fromkeys(name for name in names if name)))
+        return GroupNames(groups=names)
     except ValidationError:
         said = f"a group's name has 1 to 40 letters without , ; or |, and nobody is in more than {MOST_GROUPS} groups"
         raise UnprocessableError(ProblemType.NO_GROUP, said) from None
@@ -121,26 +141,62 @@ def require_known(connection: Connection, names: Sequence[str]) -> None:
 
 
 def keep_groups(connection: Connection, round_id: str, plan: RoundPlan) -> None:
-    """Freeze whom a round is for, as it opens; refuse groups that are too small for an answer."""
+    """Freeze whom a round is for, as it opens; refuse groups that are too small, each of them and all together."""
     if not plan.groups:
         return
     require_known(connection, plan.groups)
-    able, needed = how_many_able(connection, plan.groups), max(plan.minimum_owners, LEAST_REPORTS)
-    if able < needed:
-        raise ConflictError(ProblemType.GROUP_TOO_SMALL, too_small(plan.groups, able, needed))
+    refusal = why_too_few(connection, plan)
+    if refusal:
+        raise ConflictError(ProblemType.GROUP_TOO_SMALL, refusal)
     insert_missing(connection, round_groups, [{"round_id": round_id, "name": name} for name in plan.groups])
 
 
-def too_small(names: Sequence[str], able: int, needed: int) -> str:
-    """What is said of groups without enough owners for an answer.
+def why_too_few(connection: Connection, plan: RoundPlan) -> str:
+    """Why a round for these groups could not be opened as they are now; nothing where it could, or is for everyone.
 
-    >>> too_small(["Nurses"], 1, 5)
-    'there is 1 owner in Nurses, and an answer needs at least 5: choose more groups, or let everyone in'
+    It follows from what is told of each group: how many are in several of them is nothing that a consumer is to learn,
+    be it by asking for one owner more at a time. Where too few bid after all, the round is called off.
     """
-    how_many = "there is 1 owner" if able == 1 else f"there are {able} owners"
+    if not plan.groups:
+        return ""
+    sizes = _sizes(connection, plan.groups)
+    small = next((name for name in plan.groups if sizes.get(name, 0) < LEAST_GROUP), None)
+    if small is not None:
+        return fewer_in(small)
+    most, needed = sum(sizes.values()), max(plan.minimum_owners, LEAST_REPORTS)
+    return too_small(list(sizes), most, needed) if most < needed else ""
+
+
+def refusal_now(market: Market, plan: RoundPlan) -> str:
+    """The same for whoever looks at a draft."""
+    with market.store.read() as connection:
+        return why_too_few(connection, plan)
+
+
+def fewer_in(name: str) -> str:
+    """What is said of a group that no round may be for.
+
+    >>> fewer_in("Board")
+    'there are fewer than 5 owners in Board, and no round is for so few, be it beside others: choose other groups'
+    """
     return (
-        f"{how_many} in {' and '.join(names)}, and an answer needs at least {needed}: choose more groups, or let"
-        " everyone in"
+        f"there are fewer than {LEAST_GROUP} owners in {name}, and no round is for so few, be it beside others:"
+        " choose other groups"
+    )
+
+
+def too_small(names: Sequence[str], most: int, needed: int) -> str:
+    """What is said of groups without enough owners for an answer; ``most``: with all of them added up.
+
+    >>> too_small(["Nurses"], 6, 8)
+    'there are 6 owners in Nurses, and an answer needs at least 8: choose more groups, or let everyone in'
+    >>> too_small(["Drivers", "Nurses"], 12, 20)[:50]
+    'there are at most 12 owners in Drivers and Nurses,'
+    """
+    how_many = f"at most {most}" if len(names) > 1 else str(most)
+    return (
+        f"there are {how_many} owners in {' and '.join(names)}, and an answer needs at least {needed}:"
+        " choose more groups, or let everyone in"
     )
 
 
@@ -152,20 +208,36 @@ def how_many_able(connection: Connection, names: Sequence[str]) -> int:
     return int(connection.scalar(able) or 0)
 
 
+def how_many_told(connection: Connection, names: Sequence[str]) -> int:
+    """The same as its consumer may be told, of several groups at most so many: what is told of each is added up.
+
+    Small groups, for which no round is opened, are not counted; nor is anything that tells how many are in two.
+    """
+    if not names:
+        return how_many_able(connection, names)
+    large = [owners for owners in _sizes(connection, names).values() if owners >= LEAST_GROUP]
+    summed = sum(large) or LEAST_GROUP
+    return summed if len(large) < 2 else min(summed, how_many_able(connection, []))
+
+
 def _members(names: Sequence[str]) -> Select[tuple[str]]:
     return select(group_members.c.user_id).where(group_members.c.name.in_(names))
 
 
-def is_for(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
-    """Of rounds: those that an owner may see, for everyone, for a group of hers, or with a bid of hers."""
+def is_open_to(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
+    """Of rounds: those that an owner may bid in, for everyone or for a group of hers."""
     this = round_groups.c.round_id == rounds.c.round_id
     hers = select(group_members.c.name).where(group_members.c.user_id == user_id)
-    has_bid = (bids.c.round_id == rounds.c.round_id) & (bids.c.owner_id == user_id)
     return or_(
         not_(select(round_groups.c.name).where(this).exists()),
         select(round_groups.c.name).where(this, round_groups.c.name.in_(hers)).exists(),
-        select(bids.c.round_id).where(has_bid).exists(),
     )
+
+
+def is_for(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
+    """Of rounds: those that an owner may see, for everyone, for a group of hers, or with a bid of hers."""
+    has_bid = (bids.c.round_id == rounds.c.round_id) & (bids.c.owner_id == user_id)
+    return or_(is_open_to(user_id), select(bids.c.round_id).where(has_bid).exists())
 
 
 def eligible(round_id: str) -> ColumnElement[bool]:
@@ -175,9 +247,8 @@ def eligible(round_id: str) -> ColumnElement[bool]:
     return or_(not_(names.exists()), users.c.user_id.in_(inside))
 
 
-def require_eligible(market: Market, actor: User, round_id: str) -> None:
+def require_eligible(connection: Connection, actor: User, round_id: str) -> None:
     """To an owner whom a round is not for, it does not exist."""
-    with market.store.look() as connection:
-        found = connection.scalar(select(rounds.c.round_id).where(rounds.c.round_id == round_id, is_for(actor.user_id)))
-    if found is None:
+    wanted = select(rounds.c.round_id).where(rounds.c.round_id == round_id, is_for(actor.user_id))
+    if connection.scalar(wanted) is None:
         raise NotFoundError(ProblemType.NO_ROUND, f"there is no round {round_id} that you can see")

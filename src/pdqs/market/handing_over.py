@@ -16,6 +16,7 @@ from pdqs.market.clock_state import last_tick
 from pdqs.market.context import Market
 from pdqs.market.store.schema import bids, reports
 from pdqs.market.store.sql import Found
+from pdqs.market.stuck_rounds import told_why
 from pdqs.market.views import round_message, visible_round
 from pdqs.protocol.market_messages import Round, User
 
@@ -39,7 +40,8 @@ def settle_or_wait(market: Market, actor: User, round_id: str) -> Round:
 
 def _done_or_awaited(step: Step, market: Market, actor: User, round_id: str) -> Round:
     if not _is_left_to_the_clock(market, actor, round_id):
-        return step(market, actor, round_id)
+        with told_why(actor, round_id):
+            return step(market, actor, round_id)
     end = time.monotonic() + _PATIENCE_SECONDS
     before = _state(market, actor, round_id)
     while _state(market, actor, round_id) == before and time.monotonic() < end:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from typing import Literal, final
 
+from pydantic import Field
 from sqlalchemy import select
 
 from pdqs.market.context import Market
@@ -42,6 +44,26 @@ def no_sign_in() -> NotFoundError:
     return NotFoundError(ProblemType.NO_SIGN_IN, "you have no such sign-in: it may have ended already")
 
 
+@final
+class SignedIn(User):
+    """A user as she calls: who she is, and by which token or session, named by its hash. That part is never sent."""
+
+    kind: Literal["token", "session"] = Field(exclude=True, repr=False)
+    digest: str = Field(exclude=True, repr=False)
+
+    @staticmethod
+    def by(kind: Literal["token", "session"], digest: str, row: Found) -> SignedIn:
+        """The user of a row, who calls by this."""
+        who = {"user_id": row.user_id, "role": row.role, "name": row.name, "created_at_ms": row.created_at_ms}
+        return SignedIn.model_validate({**who, "kind": kind, "digest": digest})
+
+    def __eq__(self, other: object) -> bool:
+        """However she came in, she is the same user."""
+        return isinstance(other, User) and self.model_dump() == other.model_dump()
+
+    __hash__ = User.__hash__
+
+
 def user_from(row: Found) -> User:
     """A user as the table holds her."""
     return User(user_id=row.user_id, role=row.role, name=row.name, created_at_ms=row.created_at_ms)
@@ -57,7 +79,7 @@ def new_secret_word() -> str:
 
 def form_token(market: Market, purpose: str, cookie: str) -> str:
     """What a form must bring to prove that it came from a page of ours: made from the cookie by the server's key."""
-    return hmac.new(_server_key(market), f"{purpose}:{cookie}".encode(), hashlib.sha256).hexdigest()
+    return hmac.new(server_key(market, "forms"), f"{purpose}:{cookie}".encode(), hashlib.sha256).hexdigest()
 
 
 def is_form_token(market: Market, purpose: str, cookie: str, given: str) -> bool:
@@ -66,12 +88,15 @@ def is_form_token(market: Market, purpose: str, cookie: str, given: str) -> bool
     return bool(cookie) and hmac.compare_digest(expected.encode(), given.encode())
 
 
-def _server_key(market: Market) -> bytes:
-    """The key that form tokens are made with: one for all processes of a market, made when it is first needed."""
-    known = market.keys.get("forms")
+def server_key(market: Market, purpose: str) -> bytes:
+    """A key of the market's own (``forms``: of form tokens; ``ids``: of people's ids), one for all its processes.
+
+    It is made when it is first needed: not while a transaction is open.
+    """
+    known = market.keys.get(purpose)
     if known is None:
         with market.store.write() as connection:
-            insert_missing(connection, server_keys, [{"purpose": "forms", "key": secrets.token_hex(32)}])
-            kept = connection.scalar(select(server_keys.c.key).where(server_keys.c.purpose == "forms"))
-        known = market.keys["forms"] = bytes.fromhex(str(kept))
+            insert_missing(connection, server_keys, [{"purpose": purpose, "key": secrets.token_hex(32)}])
+            kept = connection.scalar(select(server_keys.c.key).where(server_keys.c.purpose == purpose))
+        known = market.keys[purpose] = bytes.fromhex(str(kept))
     return known

@@ -8,7 +8,8 @@ from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
 from pdqs.market.groups import add_members
-from pdqs.market.idempotency import derived_id, refuse_other_body
+from pdqs.market.idempotency import refuse_other_body, user_ids
+from pdqs.market.revocation import hold_people, require_signed_in
 from pdqs.market.store.schema import users
 from pdqs.market.store.sql import insert_missing
 from pdqs.protocol.market_messages import Invitation, User
@@ -20,18 +21,18 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
     """Let people in. Asked again with the same key, it gives fresh codes for the same people."""
     access.require(actor, "operator")
     now = market.clock()
+    *kept_ids, beyond = user_ids(market, actor, [f"{key}|{place}" for place in range(len(new.names) + 1)])
     wanted = [
-        User(user_id=derived_id("u", actor, f"{key}|{place}"), role=new.role, name=name, created_at_ms=now)
-        for place, name in enumerate(new.names)
+        User(user_id=user_id, role=new.role, name=name, created_at_ms=now)
+        for user_id, name in zip(kept_ids, new.names, strict=True)
     ]
-    kept_ids = [user.user_id for user in wanted]
     if new.groups:
         _refuse_odd_groups(new)
     with market.store.write() as connection:
-        before = _refuse_other_length(connection, kept_ids, derived_id("u", actor, f"{key}|{len(wanted)}"))
+        require_signed_in(connection, actor, *kept_ids)
+        before = _refuse_other_length(connection, kept_ids, beyond)
         insert_missing(connection, users, [user.model_dump() for user in wanted])
-        found = connection.execute(select(users).where(users.c.user_id.in_(kept_ids)))
-        kept = {row.user_id: row for row in found}
+        kept = hold_people(connection, *kept_ids)
         refuse_other_body(
             all((kept[one.user_id].role, kept[one.user_id].name) == (one.role, one.name) for one in wanted)
         )
@@ -45,7 +46,8 @@ def register_many(market: Market, actor: User, new: NewUsers, key: str) -> Invit
             for user_id, code in zip(kept_ids, codes, strict=True)
         ]
         if not before:
-            note_deed(connection, actor, "invited", f"{len(items)} people", at_ms=now)
+            about = kept_ids[0] if len(items) == 1 else f"{len(items)} people"
+            note_deed(connection, actor, "invited", about, at_ms=now)
         if new.groups:
             add_members(connection, dict(zip(kept_ids, new.groups, strict=True)), now)
     return Invitations(items=items)

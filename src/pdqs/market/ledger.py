@@ -2,7 +2,8 @@
 
 A transaction moves amounts between accounts and sums to zero. Its id is made from what it is about (``settlement:`` and
 the round's id), and ids are unique: the same thing cannot be paid twice. Accounts are ``world`` (all that is outside
-the market, and the only one that may go below zero), ``consumer:ID``, ``owner:ID`` and ``escrow:ROUND``.
+the market, and the only one that may go below zero), ``consumer:ID``, ``owner:ID``, ``escrow:ROUND`` and
+``given-up:ID`` (what somebody gave up when her name was erased).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from pdqs.protocol.market_messages import AccountBalance, EntryKind, TrialBalanc
 WORLD = ledger_bulk.OUTSIDE
 MANY = 500
 """From so many lines on a transaction is entered by whole tables."""
-AccountKind = Literal["world", "consumer", "owner", "escrow"]
-ACCOUNT_KINDS: tuple[AccountKind, ...] = ("world", "consumer", "owner", "escrow")
+AccountKind = Literal["world", "consumer", "owner", "escrow", "given-up"]
+ACCOUNT_KINDS: tuple[AccountKind, ...] = ("world", "consumer", "owner", "escrow", "given-up")
 
 
 @final

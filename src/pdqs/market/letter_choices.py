@@ -9,6 +9,7 @@ from pdqs.market.context import Market
 from pdqs.market.identity import form_token
 from pdqs.market.letter_words import email_word, webhook_key
 from pdqs.market.postman import Undelivered, check_webhook
+from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.schema import letter_choices, outbox
 from pdqs.market.store.sql import put
 from pdqs.protocol.letters import LetterChoices, LettersKept
@@ -19,7 +20,12 @@ from pdqs.protocol.problems import ProblemType, UnprocessableError
 def choices(market: Market, actor: User) -> LettersKept:
     """What the caller chose."""
     with market.store.read() as connection:
-        row = connection.execute(_hers(actor.user_id)).one_or_none()
+        return choices_in(market, connection, actor)
+
+
+def choices_in(market: Market, connection: Connection, actor: User) -> LettersKept:
+    """The same, in a transaction that reads more."""
+    row = connection.execute(_hers(actor.user_id)).one_or_none()
     if row is None:
         return LettersKept(email_confirmed=False, webhook_key="")
     return LettersKept(
@@ -32,7 +38,10 @@ def choices(market: Market, actor: User) -> LettersKept:
 
 
 def choose(market: Market, actor: User, wanted: LetterChoices) -> LettersKept:
-    """Keep what the caller wants. To a new e-mail address goes a word, which she tells to show that it is hers."""
+    """Keep what the caller wants. To a new e-mail address goes a word, which she tells to show that it is hers.
+
+    As long as she has not, whatever she chooses asks for it again, on another day than before.
+    """
     if wanted.webhook:
         try:
             check_webhook(market.settings, wanted.webhook)
@@ -42,6 +51,7 @@ def choose(market: Market, actor: User, wanted: LetterChoices) -> LettersKept:
         raise UnprocessableError(ProblemType.BAD_ADDRESS, "this market sends no e-mail: its operator has not set it up")
     form_token(market, "letters", actor.user_id)  # the server's key is made before a transaction begins
     with market.store.write() as connection:
+        require_signed_in(connection, actor)
         now, before = market.clock(), connection.execute(_hers(actor.user_id)).one_or_none()
         same_email = before is not None and before.email == wanted.email
         same_hook = before is not None and before.webhook == wanted.webhook
@@ -54,8 +64,9 @@ def choose(market: Market, actor: User, wanted: LetterChoices) -> LettersKept:
             "kinds": f" {' '.join(sorted(set(wanted.kinds)))} ",
         }
         put(connection, letter_choices, row, key="user_id")
-        if wanted.email and not same_email:
-            letters.tell_word(connection, actor.user_id, wanted.email, now)
+        if wanted.email and not row["email_confirmed"]:
+            tell = letters.tell_word_again if same_email else letters.tell_word
+            tell(connection, actor.user_id, wanted.email, now)
     return choices(market, actor)
 
 

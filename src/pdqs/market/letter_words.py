@@ -43,9 +43,18 @@ _SUBJECTS = {
 _FOLDERS = {"owner": "/owner/rounds/", "consumer": "/consumer/rounds/", "operator": "/operator/rounds/"}
 
 
+def email_key(email: str) -> str:
+    """What is one address however it is spelled.
+
+    >>> email_key("Ann@Example.org")
+    'ann@example.org'
+    """
+    return email.lower()
+
+
 def email_word(market: Market, user_id: str, email: str) -> str:
     """The word that is sent to an address, and to be told by whoever reads it there."""
-    return form_token(market, f"email:{email}", user_id)[:10]
+    return form_token(market, f"email:{email_key(email)}", user_id)[:10]
 
 
 def webhook_key(market: Market, user_id: str, since_ms: int) -> str:
@@ -84,16 +93,17 @@ def signature(key: str, at_seconds: int, body: bytes) -> str:
 
 
 def _text(market: Market, letter: Found) -> str:
-    base = market.settings.origin + market.settings.prefix if market.settings.origin else ""
+    base = market.settings.address
     if letter.kind == "word":
         word = email_word(market, letter.user_id, letter.email)
         return (
-            "Somebody, we hope you, asked a market of private data to write to this address.\n\n"
-            f"If it was you, type this word on your account page: {word}\n\nIf not, do nothing: no more letters come.\n"
+            f"Somebody, we hope you, asked the market of private data at {base} to write to this address.\n\n"
+            f"If it was you, type this word on your account page: {word}\n{base}/account/letters\n\n"
+            "If not, do nothing: no more letters come.\n"
         )
-    where = f"{base}{_FOLDERS[letter.role]}{letter.round_id}" if base else "the market's own address"
+    where = f"{base}{_FOLDERS[letter.role]}{letter.round_id}"
     return (
-        f"{KINDS[letter.kind].partition(' (')[0]}.\n\nSign in to see it: {where}\n\n"
+        f"{KINDS[letter.kind].partition(' (')[0]}, in the market at {base}.\n\nSign in to see it: {where}\n\n"
         "What is in it is on the pages only. You choose what you are told on your account page.\n"
     )
 

@@ -56,9 +56,10 @@ def owed() -> Select[object]:
 
 
 def how_many_owed(market: Market, actor: User) -> int:
-    """How many owners have money to come."""
+    """How many owners have money to come that can be paid: what is finer than money is paid in waits for more."""
     access.require(actor, "operator")
-    counted = select(func.count()).select_from(owed().subquery())
+    payable = owed().where(accounts.c.balance_micros >= market.settings.money.step)
+    counted = select(func.count()).select_from(payable.subquery())
     with market.store.read() as connection:
         return int(connection.scalar(counted) or 0)
 

@@ -41,7 +41,9 @@ def _every_offer() -> Select[Any]:
 
 def _every_report() -> Select[Any]:
     theirs = and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id)
-    return select(reports, offers.c.payment_micros).join(offers, theirs)
+    asked = (questions.c.round_id == offers.c.round_id) & (questions.c.owner_id == offers.c.owner_id)
+    told = select(reports, offers.c.payment_micros, offers.c.q_numerator, offers.c.stage, questions.c.side)
+    return told.join(offers, theirs).outerjoin(questions, asked)
 
 
 def _every_round() -> Select[Any]:
@@ -76,7 +78,7 @@ _SHOWN, _BOTH = _every_round(), _mine(_every_offer_and_report(), offers)
 
 def bid(market: Market, actor: User, round_id: str) -> BidReceipt:
     """The owner's own bid."""
-    return _bid_message(market, _own(market, actor, round_id, _BID, ProblemType.NO_BID, "bid"))
+    return _bid_message(market, actor, _own(market, actor, round_id, _BID, ProblemType.NO_BID, "bid"))
 
 
 def offer(market: Market, actor: User, round_id: str, *, with_lots: bool = True) -> Offer:
@@ -106,15 +108,15 @@ def my_round(market: Market, actor: User, round_id: str) -> MyRound:
         owner_id=actor.user_id,
         reports_made=row.reports_made,
         notice=notice_message(row, opened),
-        bid=None if row.bid_micros is None else _bid_message(market, row),
+        bid=None if row.bid_micros is None else _bid_message(market, actor, row),
         offer=None if offered is None else _offer_message(market, offered),
         report=None if offered is None or offered.code is None else _report_message(market, offered),
         withdrawn_at_ms=row.withdrawn_at_ms or 0,
     )
 
 
-def _bid_message(market: Market, row: Found) -> BidReceipt:
-    return bid_receipt(market, row.round_id, row.bid_micros, row.placed_at_ms)
+def _bid_message(market: Market, actor: User, row: Found) -> BidReceipt:
+    return bid_receipt(market, actor.user_id, row.round_id, row.bid_micros, row.placed_at_ms)
 
 
 def _offer_message(market: Market, row: Found, *, with_lots: bool = True) -> Offer:
@@ -122,7 +124,7 @@ def _offer_message(market: Market, row: Found, *, with_lots: bool = True) -> Off
 
 
 def _report_message(market: Market, row: Found) -> ReportReceipt:
-    return report_receipt(market, row, row.payment_micros)
+    return report_receipt(market, row, row, row.side)
 
 
 def _found(connection: Connection, mine: Select[Any], whose: dict[str, str]) -> Found | None:

@@ -7,25 +7,31 @@ until the operator has it tried again.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sqlalchemy import ColumnElement, Connection, Select, Text, and_, cast, delete, literal, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pdqs.market import access
 from pdqs.market.context import Market
+from pdqs.market.letter_words import email_key
 from pdqs.market.paging import LIMIT, newest_first
+from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.schema import letter_choices, outbox, users
 from pdqs.market.store.sql import Found, insert_new
 from pdqs.protocol.letters import Channel, DeadLetter, DeadLetterPage, LetterKind
 from pdqs.protocol.market_messages import User
-from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.protocol.problems import NotFoundError, ProblemType, TooManyRequestsError
 
 PAUSES_MS = tuple(1000 * seconds for seconds in (60, 300, 1800, 7200, 43_200))
 """How long a letter waits after each attempt in vain; after one more it is dead."""
 
 _CLAIM_MS = 120_000
-_KEPT_MS = 7 * 86_400_000
+_DAY_MS = 86_400_000
+_KEPT_MS = 7 * _DAY_MS
+_WORDS_A_DAY = 5
 _CHANNELS: dict[Channel, ColumnElement[bool]] = {
     "email": and_(letter_choices.c.email != "", letter_choices.c.email_confirmed == 1),
     "webhook": letter_choices.c.webhook != "",
@@ -55,15 +61,53 @@ def tell(
 
 
 def tell_word(connection: Connection, user_id: str, email: str, now_ms: int) -> None:
-    """A letter with the word that shows that an e-mail address is hers."""
-    row = {
-        "letter_id": f"word:{access.hashed(email)[:16]}:{now_ms}:{user_id}",
-        "user_id": user_id,
-        "channel": "email",
-        "kind": "word",
-    }
-    times = {"at_ms": now_ms, "due_at_ms": now_ms, "state": "waiting", "round_id": ""}
-    insert_new(connection, outbox, {**row, **times})
+    """A letter with the word that shows that an e-mail address is hers: one a day to an address, whoever asks for it.
+
+    Whether somebody else asked before makes no difference that she could see: a row of hers is written in any case, and
+    each counts among the few that one account may have a day.
+    """
+    hers = and_(outbox.c.user_id == user_id, outbox.c.kind == "word", outbox.c.at_ms > now_ms - _DAY_MS)
+    if len(connection.execute(select(outbox.c.letter_id).where(hers).limit(_WORDS_A_DAY)).all()) >= _WORDS_A_DAY:
+        raise TooManyRequestsError(
+            ProblemType.TOO_MANY_REQUESTS,
+            f"an e-mail address can be set {_WORDS_A_DAY} times a day: please wait until tomorrow",
+        )
+    row = {"user_id": user_id, "channel": "email", "kind": "word", "round_id": "", "at_ms": now_ms, "due_at_ms": now_ms}
+    today = _word_of(email, now_ms)
+    if not insert_new(connection, outbox, {**row, "letter_id": today, "state": "waiting"}):
+        insert_new(connection, outbox, {**row, "letter_id": _beside(today), "state": "sent"})
+
+
+def tell_word_again(connection: Connection, user_id: str, email: str, now_ms: int) -> None:
+    """The same for an address that she keeps and that waits for its word since another day; never a refusal."""
+    told = outbox.c.letter_id.startswith(_word_of(email, now_ms), autoescape=True)
+    if connection.execute(select(outbox.c.letter_id).where(outbox.c.user_id == user_id, told).limit(1)).first() is None:
+        with suppress(TooManyRequestsError):
+            tell_word(connection, user_id, email, now_ms)
+
+
+def not_sent(market: Market, letter_id: str) -> None:
+    """Give an address the word of its day back, which was not sent to it; it counts among hers who asked for it."""
+    _change(market, letter_id, letter_id=_beside(letter_id), state="sent", fault="")
+
+
+def _word_of(email: str, now_ms: int) -> str:
+    """The id of the one letter with a word that an address is sent on a day."""
+    return f"word:{_mark_of(email)}:{now_ms // _DAY_MS}"
+
+
+def _beside(letter_id: str) -> str:
+    """An id for what is noted beside that letter, and not sent."""
+    return f"{letter_id}:{secrets.token_hex(8)}"
+
+
+def is_for(letter: Found, email: str) -> bool:
+    """Whether a letter with a word was meant for this address, and not for one that stood there before it."""
+    return bool(letter.letter_id.split(":")[1] == _mark_of(email))
+
+
+def _mark_of(email: str) -> str:
+    return access.hashed(email_key(email))[:16]
 
 
 def claim(market: Market, most: int) -> Sequence[Found]:
@@ -115,6 +159,7 @@ def try_again(market: Market, actor: User, letter_id: str) -> None:
     access.require(actor, "operator")
     dead = and_(outbox.c.letter_id == letter_id, outbox.c.state == "dead")
     with market.store.write() as connection:
+        require_signed_in(connection, actor)
         anew = {"state": "waiting", "attempts": 0, "due_at_ms": market.clock()}
         if connection.execute(update(outbox).where(dead).values(anew)).rowcount == 0:
             raise NotFoundError(ProblemType.NO_LETTER, "there is no such letter that was given up")
@@ -127,6 +172,6 @@ def forget_sent(market: Market) -> None:
         connection.execute(delete(outbox).where(old))
 
 
-def _change(market: Market, letter_id: str, **values: object) -> None:
+def _change(market: Market, letter_id: str, /, **values: object) -> None:
     with market.store.write() as connection:
         connection.execute(update(outbox).where(outbox.c.letter_id == letter_id).values(**values))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, and_, or_, select, update
 
-from pdqs.market import access, ledger, letter_choices, reads, trail
+from pdqs.market import access, given_up, ledger, letter_choices, reads, trail
 from pdqs.market.context import Market
 from pdqs.market.groups import groups_by_user, leave_groups
 from pdqs.market.people import is_first_operator, member_by_id
+from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.payout_tables import payout_lines
 from pdqs.market.store.schema import bids, offers, questions, reports, rounds, users
 from pdqs.market.views import plan_of
@@ -15,7 +16,7 @@ from pdqs.market.withdrawals import withdrawals_of
 from pdqs.model.money import exact_money
 from pdqs.protocol.market_messages import AnswerMessage, Member, User
 from pdqs.protocol.own_data import Erasure, Export, OwnPayout, OwnRound, TakenPart
-from pdqs.protocol.problems import ConflictError, ProblemType
+from pdqs.protocol.problems import ConflictError, ProblemType, TooManyRequestsError
 from pdqs.protocol.summaries import PlanSummary
 from pdqs.protocol.transport import paged
 
@@ -24,11 +25,11 @@ _PAGE = 1000
 
 
 def export(market: Market, actor: User) -> Export:
-    """Everything that the market holds on the caller."""
-    own = reads.me(market, actor)
-    postings = paged(lambda after: reads.statement(market, actor, after, _PAGE))
-    events = paged(lambda after: reads.access_page(market, actor, after, _PAGE))
+    """Everything that the market holds on the caller, as it is at one moment."""
     with market.store.read() as connection:
+        own = reads.me_in(connection, actor)
+        postings = paged(lambda after: reads.statement_in(connection, actor, after, _PAGE))
+        events = paged(lambda after: reads.access_in(connection, actor, after, _PAGE))
         return Export(
             exported_at_ms=market.clock(),
             user=member_by_id(connection, actor.user_id),
@@ -36,8 +37,8 @@ def export(market: Market, actor: User) -> Export:
             reports_made=own.reports_made,
             postings=list(postings),
             access=list(events),
-            sign_ins=access.sign_ins(market, actor),
-            letters=letter_choices.choices(market, actor),
+            sign_ins=access.sign_ins_in(market, connection, actor),
+            letters=letter_choices.choices_in(market, connection, actor),
             groups=groups_by_user(connection, [actor.user_id]).get(actor.user_id, []),
             payouts=_payouts(connection, actor),
             taken_part=_taken_part(connection, actor),
@@ -46,22 +47,37 @@ def export(market: Market, actor: User) -> Export:
         )
 
 
+def export_text(market: Market, actor: User, indent: int | None = None) -> str:
+    """The same as a file. One is made at a time and few wait: many at once would take memory and threads from all."""
+    hers = actor.user_id
+    found = market.exports.get(hers, lambda: export(market, actor).model_dump_json(indent=indent), caller=hers)
+    if found is None:
+        raise TooManyRequestsError(ProblemType.TOO_MANY_REQUESTS, "other files are being made: ask again in a moment")
+    return found
+
+
 def erase(market: Market, actor: User, wish: Erasure) -> Member:
     """Forget the caller's name, end her sign-ins and close her account. The ledger keeps its lines, under her id."""
-    if is_first_operator(actor.user_id):
+    if is_first_operator(market, actor.user_id):
         raise ConflictError(
             ProblemType.WRONG_ACCOUNT, "the first operator cannot be erased: the market would be nobody's"
         )
     with market.store.write() as connection:
         # A bid that is under way holds her row: it is in before this looks, or finds her gone.
         connection.execute(select(users.c.user_id).where(users.c.user_id == actor.user_id).with_for_update())
+        require_signed_in(connection, actor)
         _refuse_unfinished(connection, actor)
         kind: ledger.AccountKind = "owner" if actor.role == "owner" else "consumer"
-        held = ledger.balance(connection, ledger.account_of(kind, actor.user_id))
+        account = ledger.account_of(kind, actor.user_id)
+        own_payouts = select(payout_lines.c.reference).where(payout_lines.c.user_id == actor.user_id)
+        # Payouts, then balances, as whoever reads a confirmation holds them: else each would wait for the other.
+        connection.execute(own_payouts.order_by(payout_lines.c.reference).with_for_update())
+        held = given_up.held_balance(connection, account)
         if held and not wish.forgo_balance:
             detail = f"{exact_money(held)} is still yours: be paid first, or say that you give it up"
             raise ConflictError(ProblemType.MONEY_TO_COME, detail)
         now = market.clock()
+        given_up.give_up(connection, account, held, now)
         gone = {"name": ERASED, "erased_at_ms": now, "disabled_at_ms": now}
         connection.execute(update(users).where(users.c.user_id == actor.user_id).values(gone))
         access.end_all(connection, actor.user_id)
@@ -89,7 +105,11 @@ def _payouts(connection: Connection, actor: User) -> list[OwnPayout]:
     own = select(payout_lines).where(payout_lines.c.user_id == actor.user_id).order_by(payout_lines.c.reference)
     return [
         OwnPayout(
-            reference=row.reference, amount_micros=row.amount_micros, state=row.state, over_micros=row.over_micros
+            reference=row.reference,
+            amount_micros=row.amount_micros,
+            state=row.state,
+            over_micros=row.over_micros,
+            let_be_micros=row.let_be_micros,
         )
         for row in connection.execute(own)
     ]

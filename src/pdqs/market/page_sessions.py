@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from sqlalchemy.exc import OperationalError
 
 from pdqs.market.context import Market
-from pdqs.market.identity import form_token, hashed, short_id, user_from
+from pdqs.market.identity import SignedIn, form_token, hashed, short_id
 from pdqs.market.settings import Settings
 from pdqs.market.store.schema import sessions, users
 from pdqs.protocol.market_messages import Role, User
@@ -102,10 +102,11 @@ def session_of(market: Market, cookie: str) -> Session:
         row = connection.execute(_BY_COOKIE, {"cookie_hash": digest}).one_or_none()
     if row is None or now >= _end(market.settings, row.role, row.seen_at_ms, row.expires_at_ms):
         raise UnauthorizedError(ProblemType.NO_SESSION, "sign in first: the session is unknown or has run out")
+    market.callers.note_whose(digest, row.user_id)
     idle_ms = limits_of(market.settings, row.role).idle_ms
     if now - row.seen_at_ms >= min(_NOTED_MS, idle_ms // _LEAST_PART):
         _note_use(market, digest, now)
-    csrf_token, user = form_token(market, "csrf", cookie), user_from(row)
+    csrf_token, user = form_token(market, "csrf", cookie), SignedIn.by("session", digest, row)
     times = {"expires_at_ms": row.expires_at_ms, "started_at_ms": row.started_at_ms}
     return Session(user=user, cookie=cookie, csrf_token=csrf_token, made_by=row.made_by, **times)
 

@@ -19,8 +19,9 @@ from pdqs.market import page_sessions, trail
 from pdqs.market.context import Market
 from pdqs.market.identity import ID_DIGITS, form_token, hashed, is_form_token, short_id, user_from
 from pdqs.market.page_sessions import Session
+from pdqs.market.revocation import hold_people, require_signed_in
 from pdqs.market.settings import Settings
-from pdqs.market.store.schema import passkeys, spent_challenges, users
+from pdqs.market.store.schema import passkeys, spent_challenges
 from pdqs.market.store.sql import insert_new
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ConflictError, ForbiddenError, ProblemType, UnauthorizedError
@@ -119,6 +120,7 @@ def add_passkey(market: Market, place: Place, session: Session, credential: str,
         raise _refused() from fault
     user_id, now = session.user.user_id, market.clock()
     with market.store.write() as connection:
+        require_signed_in(connection, session.user)
         _spend(market, connection, challenge)
         if len(_ids(connection, user_id)) >= MOST_PASSKEYS:
             raise ConflictError(ProblemType.TOO_MANY, f"you have {MOST_PASSKEYS} passkeys, the most: remove one first")
@@ -152,9 +154,10 @@ def enter_with_passkey(market: Market, place: Place, cookie: str, credential: st
         except Exception as fault:  # as above
             raise _refused() from fault
         _spend(market, connection, challenge)
-        now = market.clock()
-        connection.execute(update(passkeys).where(known).values(sign_count=shown.new_sign_count, used_at_ms=now))
-        user = _open_account(connection, row.user_id)
+        now, user = market.clock(), _open_account(connection, row.user_id)
+        used = update(passkeys).where(known).values(sign_count=shown.new_sign_count, used_at_ms=now)
+        if connection.execute(used).rowcount == 0:  # it was ended while this was looked at
+            raise _refused()
         trail.note(connection, user.user_id, "session", by=user.user_id, at_ms=now)
         begun = page_sessions.begin(market, connection, user, by=user.user_id, device=device)
     return page_sessions.session_of(market, begun)
@@ -262,9 +265,8 @@ def _spend(market: Market, connection: Connection, challenge: bytes) -> None:
 
 
 def _open_account(connection: Connection, user_id: str) -> User:
-    found = select(users).where(users.c.user_id == user_id, users.c.disabled_at_ms.is_(None))
-    row = connection.execute(found).one_or_none()
-    if row is None:
+    row = hold_people(connection, user_id)[user_id]
+    if row.disabled_at_ms is not None:
         raise _refused()
     return user_from(row)
 

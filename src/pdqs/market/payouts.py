@@ -10,6 +10,7 @@ the ledger when the provider says that it moved, once for each reference, whatev
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, case, func, select, text, update
@@ -18,8 +19,10 @@ from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
 from pdqs.market.idempotency import derived_id
+from pdqs.market.identity import server_key
 from pdqs.market.looking_up import not_in_a_batch, owed
 from pdqs.market.paging import LIMIT, newest_first
+from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.payout_tables import payout_batches, payout_lines
 from pdqs.market.store.schema import accounts, users
 from pdqs.market.store.sql import Found, insert_many, insert_new
@@ -39,17 +42,22 @@ def make_batch(market: Market, actor: User, key: str) -> PayoutBatch:
     """Put those whom most is owed, as far as it can be paid, into a batch; the same key makes the same batch."""
     access.require(actor, "operator")
     batch_id, now, money = derived_id("b", actor, key), market.clock(), market.settings.money
+    secret = server_key(market, "ids")
     with market.store.write() as connection:
+        require_signed_in(connection, actor)
         _alone(connection)
         fresh = {"batch_id": batch_id, "made_at_ms": now, "made_by": actor.user_id}
         if insert_new(connection, payout_batches, fresh):
             known = users.c.erased_at_ms.is_(None)  # no provider pays whom nobody can name
             least = owed().where(known, not_in_a_batch(), accounts.c.balance_micros >= money.step)
             listed = least.order_by(accounts.c.balance_micros.desc(), users.c.user_id).limit(MOST_LINES)
-            rows = [_line(batch_id, row, money) for row in connection.execute(listed).all()]
+            # Whose name is being erased holds her row: she is gone before this looks, or finds what she waits for.
+            # Nobody else need wait: they hold rows by their ids, and these come by what is owed.
+            held = listed.with_for_update(read=True, key_share=True, of=users)
+            rows = [_line(batch_id, row, money) for row in connection.execute(held).all()]
             if not rows:
                 raise ConflictError(ProblemType.NOTHING_TO_PAY, "nobody is owed what can be paid and waits for nothing")
-            insert_many(connection, payout_lines, rows)
+            insert_many(connection, payout_lines, [row | {"reference": _reference(secret, row)} for row in rows])
             note_deed(connection, actor, "batch", batch_id, at_ms=now)
         return batch_by_id(connection, batch_id)
 
@@ -70,7 +78,7 @@ def batch_file(market: Market, actor: User, batch_id: str) -> str:
     with market.store.read() as connection:
         batch_by_id(connection, batch_id)
         rows = [row for row in lines_of(connection, batch_id, held=False).values() if row.state == "waiting"]
-    cells = [(row.reference, row.user_id, harmless(row.name), _amount(money, row.amount_micros)) for row in rows]
+    cells = [(row.reference, row.user_id, harmless(row.name), amount_text(money, row.amount_micros)) for row in rows]
     return joined(ASKED, [(*own, money.code) for own in cells])
 
 
@@ -78,6 +86,7 @@ def call_off(market: Market, actor: User, batch_id: str) -> PayoutBatch:
     """Wait no longer for what still waits in a batch: it is owed as before. The provider is told by the operator."""
     access.require(actor, "operator")
     with market.store.write() as connection:
+        require_signed_in(connection, actor)
         batch_by_id(connection, batch_id)
         lines_of(connection, batch_id, held=True)
         waiting = (payout_lines.c.batch_id == batch_id) & (payout_lines.c.state == "waiting")
@@ -110,7 +119,6 @@ def _alone(connection: Connection) -> None:
 
 def _line(batch_id: str, row: Found, money: Currency) -> dict[str, object]:
     return {
-        "reference": f"p_{batch_id[2:14]}{row.user_id[2:]}",
         "batch_id": batch_id,
         "user_id": row.user_id,
         "amount_micros": money.payable(row.balance_micros),
@@ -118,7 +126,22 @@ def _line(batch_id: str, row: Found, money: Currency) -> dict[str, object]:
     }
 
 
-def _amount(money: Currency, micros: int) -> str:
+def _reference(secret: bytes, line: dict[str, object]) -> str:
+    """What a payout is called at the provider: nobody can tell from it who is paid."""
+    named = hmac.new(secret, f"payout|{line['batch_id']}|{line['user_id']}".encode(), "sha256").hexdigest()
+    return f"p_{str(line['batch_id'])[2:14]}{named[:24]}"
+
+
+def mark_of_batch(batch_id: str) -> str:
+    """A batch in short: how its id begins, and what the name of its file has too.
+
+    >>> mark_of_batch("b_5d41402abc4b2a76b9719d91")
+    'b_5d4140'
+    """
+    return batch_id[:8]
+
+
+def amount_text(money: Currency, micros: int) -> str:
     """An amount for a machine: a point, no separators, the currency's decimals."""
     return f"{micros // 1_000_000}.{micros % 1_000_000:06d}"[: -(6 - money.decimals) or None].rstrip(".")
 
@@ -138,7 +161,8 @@ def _messages(connection: Connection, rows: Sequence[Found]) -> list[PayoutBatch
         func.sum(case((payout_lines.c.state == state, payout_lines.c.amount_micros), else_=0)).label(f"{state}_micros")
         for state in states[:2]
     ]
-    sums.append(func.sum(payout_lines.c.over_micros).label("over_micros"))
+    kept_apart = (payout_lines.c.over_micros, payout_lines.c.let_be_micros)
+    sums.extend(func.sum(column).label(column.name) for column in kept_apart)
     theirs = payout_lines.c.batch_id.in_([row.batch_id for row in rows])
     listed = select(payout_lines.c.batch_id, *counts, *sums).where(theirs).group_by(payout_lines.c.batch_id)
     found = {row.batch_id: row for row in connection.execute(listed)}
@@ -149,7 +173,7 @@ def _messages(connection: Connection, rows: Sequence[Found]) -> list[PayoutBatch
             made_by=row.made_by,
             **{
                 name: int(getattr(found[row.batch_id], name))
-                for name in (*states, *(f"{word}_micros" for word in ("waiting", "paid", "over")))
+                for name in (*states, *(f"{word}_micros" for word in ("waiting", "paid", "over", "let_be")))
             },
         )
         for row in rows

@@ -7,7 +7,8 @@ from sqlalchemy import Connection, select, update
 from pdqs.market import access, page_sessions, trail
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
-from pdqs.market.idempotency import derived_id, refuse_other_body
+from pdqs.market.idempotency import refuse_other_body, user_ids
+from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.schema import users
 from pdqs.market.store.sql import Found, insert_new
 from pdqs.protocol.market_messages import Invitation, Member, NewUser, User
@@ -25,8 +26,10 @@ def the_server() -> User:
 def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invitation:
     """Let someone in. Asked again with the same key, it gives a fresh code for the same user."""
     access.require(actor, "operator")
-    user = User(user_id=derived_id("u", actor, key), role=new.role, name=new.name, created_at_ms=market.clock())
+    (user_id,) = user_ids(market, actor, [key])
+    user = User(user_id=user_id, role=new.role, name=new.name, created_at_ms=market.clock())
     with market.store.write() as connection:
+        require_signed_in(connection, actor, user_id)
         if insert_new(connection, users, user.model_dump()):
             note_deed(connection, actor, "invited", user.user_id, at_ms=user.created_at_ms)
         kept = user_by_id(connection, user.user_id)
@@ -37,13 +40,18 @@ def register_user(market: Market, actor: User, new: NewUser, key: str) -> Invita
 def renew_code(market: Market, actor: User, user_id: str) -> Invitation:
     """A fresh one-time code: for oneself (another device), or by an operator for anyone."""
     with market.store.write() as connection:
+        require_signed_in(connection, actor, user_id)
         user = _own_or_any(connection, actor, user_id)
-        return _invitation(market, connection, user, by=actor)
+        made = _invitation(market, connection, user, by=actor)
+        if user_id != actor.user_id:
+            note_deed(connection, actor, "code", user_id, at_ms=market.clock())
+        return made
 
 
 def revoke_all(market: Market, actor: User, user_id: str) -> User:
     """End every sign-in: page sessions, the token and a code not used yet; of oneself, or by an operator of anyone."""
     with market.store.write() as connection:
+        require_signed_in(connection, actor, user_id)
         user = _own_or_any(connection, actor, user_id)
         access.end_all(connection, user_id)
         trail.note(connection, user_id, "ended", by=actor.user_id, at_ms=market.clock())
@@ -55,9 +63,9 @@ def revoke_all(market: Market, actor: User, user_id: str) -> User:
 def disable_user(market: Market, actor: User, user_id: str) -> Member:
     """Shut someone out: every sign-in ends, and no code is made until she is let in again. Her money stays hers."""
     access.require(actor, "operator")
-    if user_id == actor.user_id or is_first_operator(user_id):
-        raise ConflictError(ProblemType.WRONG_ACCOUNT, "neither yourself nor the first operator can be disabled")
+    refuse_disabling(market, actor, user_id)
     with market.store.write() as connection:
+        require_signed_in(connection, actor, user_id)
         known = _row(connection, user_id)
         access.end_all(connection, user_id)
         if known.disabled_at_ms is None:
@@ -69,10 +77,17 @@ def disable_user(market: Market, actor: User, user_id: str) -> Member:
     return kept
 
 
+def refuse_disabling(market: Market, actor: User, user_id: str) -> None:
+    """Refuse to shut out oneself or the first operator: nobody could let them in again."""
+    if user_id == actor.user_id or is_first_operator(market, user_id):
+        raise ConflictError(ProblemType.WRONG_ACCOUNT, "neither yourself nor the first operator can be disabled")
+
+
 def enable_user(market: Market, actor: User, user_id: str) -> Member:
     """Let someone in again, with a code that is to be made next. Who asked to be erased stays so."""
     access.require(actor, "operator")
     with market.store.write() as connection:
+        require_signed_in(connection, actor, user_id)
         known = _row(connection, user_id)
         if known.erased_at_ms is not None:
             raise ConflictError(ProblemType.ACCOUNT_DISABLED, "this account was erased, and stays closed")
@@ -90,8 +105,9 @@ def first_operator(market: Market) -> Invitation:
 
 def first_operator_pages(market: Market) -> int:
     """How many browsers are signed in as that operator: a fresh code signs them out."""
+    the_first = user_ids(market, _SERVER, [_FIRST_KEY])
     with market.store.read() as connection:
-        first = select(users).where(users.c.user_id == derived_id("u", _SERVER, _FIRST_KEY))
+        first = select(users).where(users.c.user_id.in_(the_first))
         row = connection.execute(first).one_or_none()
         return len(page_sessions.listed(market, connection, access.user_from(row))) if row is not None else 0
 
@@ -118,9 +134,9 @@ def member_by_id(connection: Connection, user_id: str) -> Member:
     return member_from(_row(connection, user_id))
 
 
-def is_first_operator(user_id: str) -> bool:
+def is_first_operator(market: Market, user_id: str) -> bool:
     """Whether this is the operator that the market started with."""
-    return user_id == derived_id("u", _SERVER, _FIRST_KEY)
+    return [user_id] == user_ids(market, _SERVER, [_FIRST_KEY])
 
 
 def _row(connection: Connection, user_id: str) -> Found:

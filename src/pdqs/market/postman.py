@@ -43,6 +43,9 @@ def deliver_due(market: Market) -> int:
     taken = 0
     for letter in outbox.claim(market, _AT_A_TIME):
         try:
+            if letter.kind == "word" and not outbox.is_for(letter, letter.email):
+                outbox.not_sent(market, letter.letter_id)  # she has set another since, or none
+                continue
             _WAYS[letter.channel](market, letter)
         except Exception as fault:  # a stranger's server, a lost line, a strange address: this letter waits
             said = str(fault) if isinstance(fault, Undelivered) else f"it was not taken ({type(fault).__name__})"
@@ -75,13 +78,15 @@ def is_public(address: str) -> bool:
 
     >>> [is_public(one) for one in ("93.184.215.14", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "224.0.0.1")]
     [True, False, False, False, False]
+    >>> is_public("fec0::1")  # once site-local
+    False
     """
     found = ipaddress.ip_address(address.partition("%")[0])
     if found.is_multicast or found.is_reserved or found.is_unspecified or not found.is_global:
         return False
     if isinstance(found, ipaddress.IPv6Address):
         inside = (found.ipv4_mapped, found.sixtofour, found.teredo)
-        return not any(inside) and found not in _NAT64
+        return not any(inside) and found not in _NAT64 and not found.is_site_local
     return True
 
 

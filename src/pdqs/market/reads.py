@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import Connection, and_, or_, select
 from sqlalchemy.exc import DBAPIError
 
 from pdqs import __version__
@@ -71,48 +71,61 @@ class About:
 def me(market: Market, actor: User) -> Me:
     """The caller and her balance."""
     with market.store.read() as connection:
-        made = connection.scalar(select(users.c.reports_made).where(users.c.user_id == actor.user_id)) or 0
-        return Me(user=actor, balance_micros=ledger.balance(connection, _account(actor)), reports_made=made)
+        return me_in(connection, actor)
+
+
+def me_in(connection: Connection, actor: User) -> Me:
+    """The same, in a transaction that reads more."""
+    made = connection.scalar(select(users.c.reports_made).where(users.c.user_id == actor.user_id)) or 0
+    return Me(user=actor, balance_micros=ledger.balance(connection, _account(actor)), reports_made=made)
 
 
 def statement(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> Statement:
     """The caller's postings, newest first."""
+    with market.store.read() as connection:
+        return statement_in(connection, actor, after, limit)
+
+
+def statement_in(connection: Connection, actor: User, after: str | None, limit: int) -> Statement:
+    """The same, in a transaction that reads more."""
     account = _account(actor)
     listed = (
         select(transactions, postings.c.account, postings.c.amount_micros)
         .join(postings, postings.c.transaction_id == transactions.c.transaction_id)
         .where(postings.c.account == account)
     )
-    with market.store.read() as connection:
-        rows, following = newest_first(
-            connection, listed, transactions.c.at_ms, transactions.c.transaction_id, after, limit
+    at, name = transactions.c.at_ms, transactions.c.transaction_id
+    rows, following = newest_first(connection, listed, at, name, after, limit)
+    items = [
+        Posting(
+            transaction_id=row.transaction_id,
+            kind=row.kind,
+            account=row.account,
+            amount_micros=row.amount_micros,
+            at_ms=row.at_ms,
+            round_id=row.round_id,
         )
-        items = [
-            Posting(
-                transaction_id=row.transaction_id,
-                kind=row.kind,
-                account=row.account,
-                amount_micros=row.amount_micros,
-                at_ms=row.at_ms,
-                round_id=row.round_id,
-            )
-            for row in rows
-        ]
-        return Statement(balance_micros=ledger.balance(connection, account), items=items, next=following)
+        for row in rows
+    ]
+    return Statement(balance_micros=ledger.balance(connection, account), items=items, next=following)
 
 
 def access_page(market: Market, actor: User, after: str | None = None, limit: int = LIMIT) -> AccessPage:
     """Who made codes for the caller, who signed in with them, and who ended her sign-ins, newest first."""
+    with market.store.read() as connection:
+        return access_in(connection, actor, after, limit)
+
+
+def access_in(connection: Connection, actor: User, after: str | None, limit: int) -> AccessPage:
+    """The same, in a transaction that reads more."""
     who = users.alias("who")
     listed = (
         select(access_events, who.c.name)
         .outerjoin(who, who.c.user_id == access_events.c.by_user_id)
         .where(access_events.c.user_id == actor.user_id)
     )
-    with market.store.read() as connection:
-        rows, following = newest_first(
-            connection, listed, access_events.c.at_ms, access_events.c.event_id, after, limit
-        )
+    at, name = access_events.c.at_ms, access_events.c.event_id
+    rows, following = newest_first(connection, listed, at, name, after, limit)
     items = [
         AccessEvent(at_ms=row.at_ms, what=row.what, by_user_id=row.by_user_id, by_name=row.name or "the server itself")
         for row in rows

@@ -1,7 +1,8 @@
 """The record of a settled round, from what the market holds: the ledger's payments, not what they should have been.
 
 It is for those who took part: its consumer, the operator, and every owner who bid. Owners are in it under names of this
-round only. Whether there is one is said in the frozen terms (``record``), before anyone bids.
+round only. Whether there is one is said in the frozen terms (``record``), before anyone bids; unless they say ``full``,
+one of a round that too few reported in for an answer lists those who reported and nobody else's bid.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import fields
 
 from sqlalchemy import Connection, select
 
+from pdqs.estimate.enough import LEAST_REPORTS
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.ledger import account_of
@@ -20,7 +22,7 @@ from pdqs.market.store.sql import Found
 from pdqs.market.views import visible_round
 from pdqs.protocol.device_messages import BidsRoot
 from pdqs.protocol.market_messages import AnswerMessage, User
-from pdqs.protocol.problems import NotFoundError, ProblemType
+from pdqs.protocol.problems import NotFoundError, ProblemType, TooManyRequestsError
 from pdqs.rounds.commitments import pseudonym_of
 from pdqs.verifying.figures import AnswerFigures
 from pdqs.verifying.making import SOFTWARE
@@ -39,7 +41,7 @@ def record(market: Market, actor: User, round_id: str) -> RoundRecord:
     answer = AnswerMessage.model_validate_json(row.answer)
     back = moved.get(account_of("consumer", row.consumer_id), 0)
     paid = -moved.get(account_of("escrow", round_id), 0) - back
-    return RoundRecord(
+    found = RoundRecord(
         software=SOFTWARE,
         terms=row.terms,
         terms_hash=row.terms_hash,
@@ -51,6 +53,25 @@ def record(market: Market, actor: User, round_id: str) -> RoundRecord:
         answer=_figures(answer),
         ledger=Totals(escrow_micros=escrow, paid_micros=paid, returned_micros=back),
     )
+    few = json.loads(row.terms).get("record") == "answered" and answer.reports < LEAST_REPORTS
+    return found.without_silent() if few else found
+
+
+def record_text(market: Market, actor: User, round_id: str) -> bytes:
+    """The same as a file, made once for all who ask while it is asked for."""
+    access.require(actor, "consumer", "operator", "owner")
+    with market.store.read() as connection:
+        _refuse_missing(_round_for(connection, actor, round_id))
+
+    def written() -> bytes:
+        return record(market, actor, round_id).text().encode()
+
+    found = market.records.get(round_id, written, caller=actor.user_id)
+    if found is None:
+        raise TooManyRequestsError(
+            ProblemType.TOO_MANY_REQUESTS, "other records are being written: ask again in a moment"
+        )
+    return found
 
 
 def _round_for(connection: Connection, actor: User, round_id: str) -> Found:
@@ -69,7 +90,7 @@ def _round_for(connection: Connection, actor: User, round_id: str) -> Found:
 def _refuse_missing(row: Found) -> None:
     if row.state != "settled":
         raise NotFoundError(ProblemType.NO_RECORD, f"round {row.round_id} is {row.state}: there is no record yet")
-    if json.loads(row.terms).get("record") != "full":
+    if json.loads(row.terms).get("record") not in ("answered", "full"):
         raise NotFoundError(ProblemType.NO_RECORD, f"the terms of round {row.round_id} promise no record")
     if row.purged_at_ms is not None:
         raise NotFoundError(ProblemType.NO_RECORD, f"the bids and reports of round {row.round_id} were purged")

@@ -14,6 +14,8 @@ from sqlalchemy import delete, func, select, union
 from pdqs.market import trail
 from pdqs.market.clock_state import last_tick
 from pdqs.market.context import Market
+from pdqs.market.deeds import note_deed
+from pdqs.market.people import the_server
 from pdqs.market.store.payout_tables import payout_lines
 from pdqs.market.store.schema import codes, passkeys, sessions, tokens, transactions
 
@@ -28,6 +30,7 @@ class LastKnown:
     clock_ms: int
     deposit_ms: int
     payout_ms: int
+    refund_ms: int
     waiting: int
 
 
@@ -41,6 +44,7 @@ def last_known(market: Market) -> LastKnown:
             clock_ms=max([last_tick(market).at_ms, *last.values()]),
             deposit_ms=last.get("deposit", 0),
             payout_ms=last.get("payout", 0),
+            refund_ms=last.get("refund", 0),
             waiting=connection.scalar(waiting) or 0,
         )
 
@@ -54,6 +58,7 @@ def end_every_sign_in(market: Market) -> int:
             connection.execute(delete(table))
         if people:
             trail.note_of_each(connection, people, "ended", by=trail.THE_SERVER, at_ms=market.clock())
+        note_deed(connection, the_server(), "restored", f"{len(people)} people", at_ms=market.clock())
     for user_id in people:
         market.callers.forget(user_id)
     return len(people)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection, and_, not_, select, update
 
 from pdqs.market import access, escrow, groups, round_letters
+from pdqs.market.as_shown import refuse_otherwise
 from pdqs.market.bidding import place_bid, submit_report
 from pdqs.market.clearing_ahead import NOTHING, Ahead, offers_ahead, tree_ahead
 from pdqs.market.context import Market, Stuck
@@ -25,7 +26,8 @@ from pdqs.market.lots import NONCE_SECONDS, NamedBids, bids_found, new_secrets, 
 from pdqs.market.offer_rows import keep_offers
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
-from pdqs.market.round_terms import frozen, receipt_key_of, refuse_unreadable, terms_of
+from pdqs.market.revocation import require_not_ended, require_signed_in
+from pdqs.market.round_terms import frozen, receipt_form_of, receipt_key_of, refuse_short, refuse_unreadable, terms_of
 from pdqs.market.settling_ahead import Settlement, may_settle, settlement_ahead
 from pdqs.market.staging import is_over, last_stage, open_first_stage, open_next_stage
 from pdqs.market.store.schema import rounds
@@ -34,10 +36,11 @@ from pdqs.market.times import moment_text, too_early
 from pdqs.market.transfers import deposit, pay_out
 from pdqs.market.views import plan_of, round_message, visible_round
 from pdqs.model.errors import InvariantError, ensure
-from pdqs.planning.forecasts import forecast_half_width
+from pdqs.planning.promised import promised_half_width
 from pdqs.protocol.market_messages import NonceReveal, Round, User
 from pdqs.protocol.problems import ConflictError, MarketError, ProblemType, UnprocessableError
 from pdqs.rounds.commitments import commitment_to
+from pdqs.verifying.figures import why_hopeless
 
 __all__ = [
     "advance_due",
@@ -58,23 +61,29 @@ __all__ = [
     "submit_report",
 ]
 
+HOPELESS = "and reports of all whom the budget could pay would be too little for an answer"
+"""Why a round is called off that can have no answer, and whose terms say that it is then."""
+
 THE_CLOCK = User(user_id=f"u_{'0' * 24}", role="operator", name="the clock", created_at_ms=0)
 """Who clears and settles when a deadline passes."""
 
 
-def open_round(market: Market, actor: User, round_id: str) -> Round:
-    """Put the budget in escrow, freeze and hash the terms, and let owners bid."""
+def open_round(market: Market, actor: User, round_id: str, shown: str | None = None) -> Round:
+    """Put the budget in escrow, freeze and hash the terms, and let owners bid; ``shown``: the plan she looked at."""
     access.require(actor, "consumer")
     with market.store.write() as connection:
+        asking = require_signed_in(connection, actor)
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "cancelled":
             raise ConflictError(ProblemType.CANCELLED, "this round was cancelled")
         if row.state == "draft":
             now, plan = market.clock(), plan_of(row)
+            refuse_otherwise(plan, shown, market.settings.money)
             refuse_unreadable(plan)  # it may have been drafted before that was looked at
+            refuse_short(plan, market.settings.least_report_seconds)
             closes = now + 1000 * plan.bid_seconds
             secrets = new_secrets(market, plan)
-            promised = {**secrets.promised, "asked_by": actor.name}  # the name by which the operator let her in
+            promised = {**secrets.promised, "asked_by": asking.name}  # the name by which the operator let her in
             terms = frozen(round_id, plan, closes, current_key(connection, now), promised)
             groups.keep_groups(connection, round_id, plan)
             escrow.set_aside(connection, row, now, plan.budget_micros)
@@ -131,6 +140,7 @@ def reveal_nonce(market: Market, actor: User, round_id: str, told: NonceReveal) 
     access.require(actor, "consumer")
     close_bids(market, actor, round_id)
     with market.store.write() as connection:
+        require_not_ended(connection, actor)
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state == "cancelled":
             raise ConflictError(ProblemType.CANCELLED, "this round was cancelled")
@@ -171,6 +181,7 @@ def cancel_round(market: Market, actor: User, round_id: str) -> Round:
     """Call a round off before it is cleared; the escrow goes back."""
     access.require(actor, "consumer", "operator")
     with market.store.write() as connection:
+        require_signed_in(connection, actor)
         row = visible_round(connection, actor, round_id, lock=True)
         if row.state in ("reporting", "settled"):
             raise ConflictError(
@@ -241,12 +252,12 @@ def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING)
     plan, found = plan_of(row), bids_found(connection, row.round_id)
     terms = terms_of(plan)
     # The software may have changed since the round was opened; what was promised may not.
-    again = frozen(row.round_id, plan, row.bids_close_at_ms, receipt_key_of(row.terms), promised_of(row.terms))
+    key, form = receipt_key_of(row.terms), receipt_form_of(row.terms)
+    again = frozen(row.round_id, plan, row.bids_close_at_ms, key, promised_of(row.terms), receipt_form=form)
     same = again.hash == row.terms_hash
     ensure(same, "the terms, as this version reads them, are not those frozen when the round was opened")
     if len(found) < plan.minimum_owners:
-        few = f"{len(found)} {'owner' if len(found) == 1 else 'owners'} bid, and the round needs {plan.minimum_owners}"
-        _cancel(connection, row, now, few)
+        _cancel(connection, row, now, f"{_owners(len(found))} bid, and the round needs {plan.minimum_owners}")
         return
     if row.seed is not None and row.nonce is None:
         if now >= _nonce_due(row):
@@ -254,9 +265,12 @@ def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING)
         return
     made = ahead.made_of(ahead.named(row.round_id, found), row)
     offered = made.cleared.offers
+    if plan.only_with_answer and why_hopeless(offered, terms):
+        _cancel(connection, row, now, f"{_owners(len(found))} bid, {HOPELESS}")
+        return
     keep_offers(connection, row.round_id, made.rows)
     closes = {"reports_close_at_ms": now + 1000 * plan.report_seconds}
-    half_width = forecast_half_width(offered.information_for(terms.estimator), len(offered))
+    half_width = promised_half_width(offered, terms)
     _change(
         connection,
         row.round_id,
@@ -267,6 +281,10 @@ def _go_on(connection: Connection, row: Found, now: int, ahead: Ahead = NOTHING)
         forecast_half_width=half_width if half_width < float("inf") else None,
     )
     round_letters.tell_offered(connection, row.round_id, now)
+
+
+def _owners(count: int) -> str:
+    return f"{count:,} {'owner' if count == 1 else 'owners'}"
 
 
 def _settle(connection: Connection, row: Found, now: int, settlement: Settlement) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
@@ -66,9 +66,13 @@ def terms_of(plan: RoundPlan) -> Terms:
 
 def refuse_unreadable(plan: RoundPlan) -> None:
     """Refuse a question that every owner's device would: its consumer is told before anyone is asked."""
-    fault = fault_of_answers(plan.query.domain.domain())
+    domain = plan.query.domain
+    fault = fault_of_answers(domain.domain())
     if fault:
-        raise UnprocessableError(ProblemType.BAD_TERMS, f"{fault}: choose answers that can be told apart")
+        mended = (
+            "take larger steps" if domain.kind == "grid" else "write one of them in other words, or add words to it"
+        )
+        raise UnprocessableError(ProblemType.BAD_TERMS, f"{fault}: {mended}")
     if any(is_turned(text) for text in (plan.query.text, *plan.query.domain.labels, plan.purpose, plan.use)):
         raise UnprocessableError(
             ProblemType.BAD_TERMS,
@@ -77,10 +81,21 @@ def refuse_unreadable(plan: RoundPlan) -> None:
         )
 
 
+def refuse_short(plan: RoundPlan, least_seconds: int) -> None:
+    """Refuse a round that nobody could report in: it would have everyone's bid and pay for nothing."""
+    if plan.report_seconds < least_seconds:
+        told = f"owners must have at least {least_seconds:,} seconds to report here, so that somebody can"
+        raise UnprocessableError(ProblemType.BAD_TERMS, told)
+
+
 def question_of(plan: RoundPlan) -> Question:
     """What each owner is asked under a plan."""
     question = query_of(plan.query).question
     return Question(attribute=plan.attribute, text=question.text, domain=DomainMessage.of(question.domain))
+
+
+RECEIPT_FORM: Final = 2
+"""Of receipts in rounds that are opened now: they say whose they are and what was asked."""
 
 
 @final
@@ -93,12 +108,18 @@ class Frozen:
 
 
 def frozen(
-    round_id: str, plan: RoundPlan, bids_close_at_ms: int, receipt_key: str, draws: Mapping[str, object]
+    round_id: str,
+    plan: RoundPlan,
+    bids_close_at_ms: int,
+    receipt_key: str,
+    draws: Mapping[str, object],
+    *,
+    receipt_form: int = RECEIPT_FORM,
 ) -> Frozen:
     """Freeze a plan: canonical JSON of all that an owner relies on, and its hash.
 
     ``receipt_key`` is the public key that receipts of this round are signed with, ``draws`` what its draws are
-    committed to.
+    committed to; ``receipt_form`` is what those receipts say (1: neither whose they are nor what was asked).
     """
     promise: dict[str, object] = {
         "round": round_id,
@@ -111,11 +132,15 @@ def frozen(
     }
     if receipt_key:
         promise["receipt_key"] = receipt_key
+    if receipt_form > 1:
+        promise["receipt_form"] = receipt_form
     if plan.retention_days is not None:
         promise["retention_days"] = plan.retention_days
     promise |= {name: said for name, said in (("purpose", plan.purpose), ("use", plan.use)) if said}
     if plan.groups:
         promise["groups"] = sorted(set(plan.groups))
+    if plan.only_with_answer:
+        promise["only_with_answer"] = True
     document = json.dumps(promise, sort_keys=True, separators=(",", ":"), allow_nan=False)
     if len(document) > MOST_TERMS:
         raise TermsError("the answers are too many or too long: no owner's device would read the terms")
@@ -125,6 +150,11 @@ def frozen(
 def receipt_key_of(document: str) -> str:
     """The public key that a frozen document names for its receipts, or nothing."""
     return str(json.loads(document).get("receipt_key", ""))
+
+
+def receipt_form_of(document: str) -> int:
+    """What receipts of a frozen document's round say; 1 in one from before they said whose they are."""
+    return int(json.loads(document).get("receipt_form", 1))
 
 
 def numerators_of(offers: Offers) -> Integers:

@@ -14,6 +14,7 @@ from typing import final
 
 import numpy as np
 
+from pdqs.market import simulated_guests
 from pdqs.market.client import MarketClient
 from pdqs.market.context import system_clock
 from pdqs.market.simulated_crowd import Crowd, Say, SimulatedOwner, bid_all, drawer, enter_all, players, report_all
@@ -22,12 +23,13 @@ from pdqs.model.money import MICROS_PER_UNIT, short_money
 from pdqs.model.names import QueryKind
 from pdqs.present.text import Shown, printable
 from pdqs.protocol.device_messages import DomainMessage
-from pdqs.protocol.market_messages import AnswerMessage, QueryMessage, Round, RoundPlan
+from pdqs.protocol.market_messages import AnswerMessage, Invitation, QueryMessage, Round, RoundPlan
 from pdqs.protocol.problems import ConflictError, ProblemType
 from pdqs.protocol.round_questions import StageStanding
 
 ATTRIBUTE = "simulated.illness"
 _INVITED_AT_ONCE = 200
+_PATIENCE = 1.3
 AGES = DomainMessage(kind="grid", start=0.0, step=1.0, size=101)
 QUERIES = (QueryKind.COUNT, QueryKind.MEDIAN, QueryKind.MEAN)
 """What can be simulated."""
@@ -91,6 +93,8 @@ def simulate(
     share: float,
     query: str = QueryKind.COUNT.value,
     bid_seconds: int | None = None,
+    as_guest: bool = False,
+    leave: bool = False,
     seed: int,
     say: Say,
 ) -> Simulated:
@@ -99,30 +103,42 @@ def simulate(
     The ``query`` is a count of owners who hold 1 (a ``share`` of them), or the median or the mean of ages.
 
     Values and prices repeat with the seed; coins do not, for devices draw them from the operating system. Unless
-    ``bid_seconds`` is given, bids are taken for ten seconds and 1.6 times as long as it took everyone to
-    arrive: bidding asks more. Whoever comes later than that is left out, and it is said how many were.
+    ``bid_seconds`` is given, bids are taken for ten seconds and 1.3 times as long as it took everyone to be invited
+    and to arrive: bidding takes about as long, and what is left over is spent waiting. Whoever comes later than that
+    is left out, and it is said how many were.
+
+    ``as_guest``: the market is somebody's. The round is then for a group of simulated owners, and afterwards, however
+    it ended, they are shut out and their money leaves the books, unless one says ``leave``.
     """
+    if as_guest and owners < simulated_guests.FEWEST:
+        raise InputError(f"give at least {simulated_guests.FEWEST} owners: fewer are too few for a group of their own")
+    groups = [simulated_guests.GROUP] if as_guest else []
     began = time.monotonic()
     rng = np.random.default_rng(seed)
     values = _values(query, owners, share, rng)
     prices = rng.integers(0, MICROS_PER_UNIT, owners, endpoint=True).tolist()
-    with drawer(owners) as devices, players(owners) as pool:
-        codes = _invited(operator, owners, say)
+    staying = simulated_guests.staying(operator, say, leave=leave or not as_guest)
+    with staying as guests, drawer(owners) as devices, players(owners) as pool:
+        consumer = _consumer(address, operator, budget, guests)
+        # What stands against the round is heard before anyone is invited; whom it is for can be said only after.
+        guests.round_id = consumer.draft(_plan(query, budget, bid_seconds or 60, [])).round_id
+        _invite(operator, owners, groups, guests.owners, say)
         crowd = [
-            SimulatedOwner(address=address, file=file, value=values[i], bid_micros=prices[i], code=codes[i])
-            for i in range(owners)
+            SimulatedOwner(address=address, file=file, value=values[i], bid_micros=prices[i], code=invited.code)
+            for i, invited in enumerate(guests.owners)
             for file in [devices / f"{i}.sqlite"]
         ]
         crowd = enter_all(pool, crowd, say)
-        patience = bid_seconds or 10 + math.ceil(1.6 * (time.monotonic() - began))
-        with _consumer(address, operator, budget) as consumer:
-            bidders, found, answer = _run(consumer, crowd, pool, _plan(query, budget, patience), say)
+        patience = bid_seconds or 10 + math.ceil(_PATIENCE * (time.monotonic() - began))
+        planned = consumer.change_draft(guests.round_id, _plan(query, budget, patience, groups))
+        bidders, found, answer = _run(consumer, crowd, pool, planned, say)
+        seconds = time.monotonic() - began
     return Simulated(
         round=found,
         answer=answer,
         truth=_truth(query, [owner.value for owner in bidders]),
         books_balance=operator.trial_balance().balanced,
-        seconds=time.monotonic() - began,
+        seconds=seconds,
     )
 
 
@@ -146,27 +162,28 @@ def _ends(found: Round, stage: StageStanding) -> str:
     return f"{low:,g} to {high:,g}"
 
 
-def _consumer(address: str, operator: MarketClient, budget: float) -> MarketClient:
-    invitation = operator.invite("consumer", "simulated consumer")
+def _consumer(address: str, operator: MarketClient, budget: float, guests: simulated_guests.Guests) -> MarketClient:
+    """A consumer with as much money as the round may cost, noted before she has it."""
+    invitation = operator.invite("consumer", f"{simulated_guests.NAMES}consumer")
+    guests.consumer = MarketClient.enter(address, invitation.code)
     operator.deposit(invitation.user.user_id, round(budget * MICROS_PER_UNIT))
-    return MarketClient.enter(address, invitation.code)
+    return guests.consumer
 
 
-def _invited(operator: MarketClient, owners: int, say: Say) -> list[str]:
-    """One-time codes for so many owners, asked for by the hundred."""
-    codes: list[str] = []
-    while len(codes) < owners:
-        names = [f"simulated owner {number}" for number in range(len(codes) + 1, owners + 1)][:_INVITED_AT_ONCE]
-        codes += [invited.code for invited in operator.invite_many("owner", names).items]
-        say(f"{len(codes):,} of {owners:,} are invited")
-    return codes
+def _invite(operator: MarketClient, owners: int, groups: list[str], found: list[Invitation], say: Say) -> None:
+    """Invite so many owners, by the hundred, and note whoever is let in."""
+    while len(found) < owners:
+        numbers = range(len(found) + 1, min(len(found) + _INVITED_AT_ONCE, owners) + 1)
+        names = [f"{simulated_guests.NAMES}owner {number}" for number in numbers]
+        found += operator.invite_many("owner", names, groups=groups).items
+        say(f"{len(found):,} of {owners:,} are invited")
 
 
-def _plan(query: str, budget: float, bid_seconds: int) -> RoundPlan:
+def _plan(query: str, budget: float, bid_seconds: int, groups: list[str]) -> RoundPlan:
     asked = (
         QueryMessage(kind=query, text="Have you been ill this month? (simulated)")
         if query == QueryKind.COUNT
-        else QueryMessage(kind=query, text="What is your age?", domain=AGES)
+        else QueryMessage(kind=query, text="What is your age? (simulated)", domain=AGES)
     )
     return RoundPlan(
         query=asked,
@@ -174,14 +191,15 @@ def _plan(query: str, budget: float, bid_seconds: int) -> RoundPlan:
         budget_micros=round(budget * MICROS_PER_UNIT),
         bid_seconds=bid_seconds,
         report_seconds=3600,
+        groups=groups,
     )
 
 
 def _run(
-    consumer: MarketClient, crowd: Crowd, pool: Executor, plan: RoundPlan, say: Say
+    consumer: MarketClient, crowd: Crowd, pool: Executor, draft: Round, say: Say
 ) -> tuple[Crowd, Round, AnswerMessage]:
     """Who bid, how the round ended, and its answer."""
-    opened = consumer.open(consumer.draft(plan).round_id)
+    opened = consumer.open(draft.round_id)
     bidders = bid_all(pool, crowd, opened, say)
     if not bidders:
         raise InputError("nobody came in time to bid: give them more time (--bid-seconds)")

@@ -196,11 +196,16 @@ class _Counts(TypedDict):
     bids: int
     reports: int
     escrow_micros: int
+    answered: bool
 
 
 def _counted(connection: Connection, rows: Sequence[Found]) -> list[_Counts]:
-    """Bids, reports (those purged too) and escrow of each round."""
+    """Bids, reports (those purged too), escrow and whether there is an answer, of each round."""
     ids = [row.round_id for row in rows]
+    settled = [row.round_id for row in rows if row.state == "settled"]
+    # No text in JSON holds these signs but as a list of its own: quotes within one are marked.
+    said = select(rounds.c.round_id).where(rounds.c.round_id.in_(settled), rounds.c.answer.not_like('%"values":[]%'))
+    answered = set(connection.scalars(said)) if settled else set()
     bid_counts, report_counts = _counts(connection, bids, ids), _counts(connection, reports, ids)
     names = [account_of("escrow", identifier) for identifier in ids]
     held = select(accounts.c.account, accounts.c.balance_micros).where(accounts.c.account.in_(names))
@@ -210,6 +215,7 @@ def _counted(connection: Connection, rows: Sequence[Found]) -> list[_Counts]:
             bids=bid_counts.get(row.round_id, 0) + row.bids_purged,
             reports=report_counts.get(row.round_id, 0) + row.reports_purged,
             escrow_micros=escrow.get(name, 0),
+            answered=row.round_id in answered,
         )
         for row, name in zip(rows, names, strict=True)
     ]

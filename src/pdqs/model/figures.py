@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from pdqs.model.spelling import Mark, styled
+
 _TWELVE = Context(prec=12, rounding=ROUND_HALF_UP)
 
 
@@ -19,13 +21,13 @@ def in_full(x: float) -> str:
     return f"{_twelve_digits(x):f}"
 
 
-def in_threes(x: float) -> str:
-    """The same with its thousands apart.
+def in_threes(x: float, mark: Mark = ".") -> str:
+    """The same with its thousands apart, and with this mark before its decimals.
 
-    >>> in_threes(2500.0), in_threes(12345678901.25), in_threes(1e-9)
-    ('2,500', '12,345,678,901.3', '0.000000001')
+    >>> in_threes(2500.0), in_threes(12345678901.25), in_threes(1e-9), in_threes(2500.5, ",")
+    ('2,500', '12,345,678,901.3', '0.000000001', '2.500,5')
     """
-    return f"{_twelve_digits(x):,f}"
+    return styled(f"{_twelve_digits(x):,f}", mark)
 
 
 def _twelve_digits(x: float) -> Decimal:

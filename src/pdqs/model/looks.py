@@ -58,6 +58,19 @@ TURNING: Final = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 FINEST: Final = 1e-11
 """The least step of a grid, as a part of its largest number: twelve digits are shown, and values look different."""
 
+RAISED: Final = (
+    "\u00aa\u00b2\u00b3\u00b9\u00ba\u02b0-\u02b8\u02e0-\u02e4\u10fc\u1d2c-\u1d2e\u1d30-\u1d3a\u1d3c-\u1d4d\u1d4f-\u1d61\u1d78\u1d9b-\u1dbf"
+    "\u2070\u2071\u2074-\u207f\u2120\u2122\u2c7d\u2d6f\u3192-\u319f\ua69c\ua69d\ua770\ua7f1-\ua7f4\ua7f8\ua7f9\uab5c-\uab5f\uab69"
+    "\U00010781-\U00010785\U00010787-\U000107b0\U000107b2-\U000107ba\U0001e030-\U0001e050\U0001e06b-\U0001e06d\U0001f16a-\U0001f16c"
+)
+LOWERED: Final = "\u1d62-\u1d6a\u2080-\u208e\u2090-\u209c\u2c7c\U0001e051-\U0001e06a"
+"""Signs above and below the line (by Unicode, forms <super> and <sub> of others): beside what stands on it they are
+told from that, and from one another as those are which they are forms of. By themselves they are not."""
+
+CYRILLIC_APART: Final = "\u0435\u04bd\u0417\u04e0"
+"""Letters of Cyrillic, two and two, that look like the same sign of Latin and that an alphabet has both of: in labels
+of Cyrillic alone those who read it tell them from one another. From e and 3, which both look like, nobody does."""
+
 _SAME = "two of the answers look the same, so that nobody could tell which she gives"
 _LIKE = str.maketrans({each: group[0] for group in LOOKALIKES.split() for each in group[1:]})
 _UNSEEN = re.compile(f"[{UNSEEN}]")
@@ -65,6 +78,13 @@ _TURNING = re.compile(f"[{TURNING}]")
 _NOBODYS = re.compile("[\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff\U000f0000-\U0010ffff]")  # shown as boxes, if at all
 _SPACES = re.compile("[\t-\r \x85\u1680\u2028\u2029]+")
 _ALIKE_IN_LATIN = str.maketrans("I1|0", "lllO")
+_APART = str.maketrans(dict.fromkeys(CYRILLIC_APART, "\x03"))
+_LIKE_BUT_APART = {sign: head for sign, head in _LIKE.items() if sign not in _APART}
+_OFF_THE_LINE = re.compile(f"[{RAISED}{LOWERED}]")
+_RAISED = re.compile(f"[{RAISED}]")
+_LATIN = re.compile("[ -~\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0130\u0132-\u0137\u0139-\u017e]*")
+_RINGS = str.maketrans("\u00b0\u02da", "\u2070\u2070")
+_MOST_QUOTED = 30
 
 
 def seen(label: str) -> str:
@@ -75,31 +95,79 @@ def seen(label: str) -> str:
     >>> seen("\u0422ea"), seen("\N{ZERO WIDTH SPACE}")
     ('Tea', '')
     """
-    shown = unicodedata.normalize("NFKD", _UNSEEN.sub("", label).translate(_LIKE)).translate(_LIKE)
+    return _shown(label, _LIKE)
+
+
+def _shown(label: str, like: dict[int, str]) -> str:
+    bare = _UNSEEN.sub("", label).translate(_RINGS)
+    marked = _OFF_THE_LINE.sub(_marked, bare) if _OFF_THE_LINE.sub("", bare).strip() else bare
+    shown = unicodedata.normalize("NFKD", marked.translate(like)).translate(like)
     return _SPACES.sub(" ", _NOBODYS.sub("\ufffd", shown)).strip(" ")
+
+
+def _marked(sign: re.Match[str]) -> str:
+    """What a sign off the line is a form of, told from that by a control character, which no label holds.
+
+    So small, the letter o and a nought are both a ring.
+    """
+    mark = "\x01" if _RAISED.match(sign[0]) else "\x02"
+    return "".join(mark + each for each in unicodedata.normalize("NFKD", sign[0]).replace("o", "0"))
+
+
+def _is_cyrillic(label: str) -> bool:
+    return all("\u0400" <= sign <= "\u052f" for sign in label if sign.isalpha())
+
+
+def _is_latin(label: str) -> bool:
+    """Whether all of a label is what is typed in a language of Western and Central Europe."""
+    return _LATIN.fullmatch(unicodedata.normalize("NFC", label)) is not None
 
 
 def fault_of_labels(labels: Iterable[str]) -> str:
     """What is wrong with a list of answers as people see them, in a sentence; nothing where all can be told apart.
 
     Letters and digits that look alike in Latin itself (I and l, O and 0) are told apart where both labels are plain
-    ASCII: lists of codes have them. Where another script has a part in it they are not.
+    Latin: lists of codes and of years have them. Where another script has a part in it they are not. Each label is
+    looked at once, however many look much like it.
 
-    >>> fault_of_labels(["HIV", "\N{CYRILLIC CAPITAL LETTER EN}IV"])
-    'two of the answers look the same, so that nobody could tell which she gives'
-    >>> fault_of_labels(["I", "l", "1", "O", "0", "CO\u2082", "\u03b1-blocker"])
+    >>> fault_of_labels(["tea", "HIV", "\N{CYRILLIC CAPITAL LETTER EN}IV"])
+    'answers 2 and 3 (“HIV” and “\u041dIV”) look the same, so that nobody could tell which she gives'
+    >>> fault_of_labels(["I", "l", "1", "O", "0", "CO\u2082", "\u03b1-blocker", "10\u00b2", "102"])
     ''
     """
-    groups: dict[str, list[str]] = {}
-    for label in labels:
+    groups: dict[str, tuple[str, dict[str, tuple[int, str]]]] = {}
+    for place, label in enumerate(labels, start=1):
         form = seen(label)
         if not form:
-            return "one of the answers shows nothing, so that nobody could tell which she gives"
-        groups.setdefault(form.translate(_ALIKE_IN_LATIN), []).append(label)
-    alike = [group for group in groups.values() if len(group) > 1]
-    if any(not "".join(group).isascii() or len(set(map(seen, group))) < len(group) for group in alike):
-        return _SAME
+            return f"answer {place} shows nothing, so that nobody could tell which she gives"
+        readers, own = _as_read(label, form)
+        readers_before, before = groups.setdefault(form.translate(_ALIKE_IN_LATIN), (readers, {}))
+        same = before.get(own) if readers and readers == readers_before else next(iter(before.values()), None)
+        if same is not None:
+            both = f"{_quoted(same[1])} and {_quoted(label)}"
+            return f"answers {same[0]} and {place} ({both}) look the same, so that nobody could tell which she gives"
+        before[own] = place, label
     return ""
+
+
+def _as_read(label: str, form: str) -> tuple[str, str]:
+    """Who tells a label from others that look much like it, and by what; nobody, where it is in neither script.
+
+    Readers of Latin do so by letter and digit; readers of Cyrillic by the letters of their alphabet, where none of them
+    stands in the place of a digit or sign of the other label.
+    """
+    if _is_latin(label):
+        return "Latin", form
+    if not _is_cyrillic(label):
+        return "", form
+    own = _shown(label, _LIKE_BUT_APART).translate(_ALIKE_IN_LATIN)
+    return f"Cyrillic {own.translate(_APART)}", own
+
+
+def _quoted(label: str) -> str:
+    """What shows of a label, inside a sentence which it neither turns around nor fills."""
+    plain = _NOBODYS.sub("\ufffd", _UNSEEN.sub("", label))
+    return f"“{plain if len(plain) <= _MOST_QUOTED else plain[: _MOST_QUOTED - 1] + '…'}”"
 
 
 def fault_of_answers(domain: Domain) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from pdqs.model.arrays import Floats, Integers
 from pdqs.model.errors import InputError, TermsError
-from pdqs.model.spelling import OTHER, Mark, plain_decimal
+from pdqs.model.spelling import OTHER, Mark, plain_decimal, styled
 
 MICROS_PER_UNIT = 1_000_000
 
@@ -194,17 +194,19 @@ def parse_money(text: str, what: str = "amount", currency: Currency = PLAIN) -> 
     pdqs.model.errors.InputError: price: "0.0000001" has more than six decimals
     """
     given = text.strip()
-    whole, decimals = plain_decimal(_alone(given, currency), what, currency.mark, whole=not currency.decimals).split(
-        "."
-    )
+    whole, decimals = plain_decimal(
+        without_name(given, currency), what, currency.mark, whole=not currency.decimals
+    ).split(".")
     if len(decimals.rstrip("0")) > 6:
         raise InputError(f'{what}: "{given[:40]}" has more than six decimals')
     if len(whole.lstrip("0")) > _MOST_DIGITS:
-        raise InputError(f'{what}: "{given[:40]}" is too large: amounts stay below 1 000 000 000')
+        raise InputError(
+            f'{what}: "{given[:40]}" is too large: amounts stay below {styled("1,000,000,000", currency.mark)}'
+        )
     return int(whole) * MICROS_PER_UNIT + int(decimals.rstrip("0").ljust(6, "0"))
 
 
-def _alone(given: str, currency: Currency) -> str:
+def without_name(given: str, currency: Currency) -> str:
     """The amount without the currency's own name."""
     for name in filter(None, (currency.code, currency.symbol)):
         if given.upper().startswith(name.upper()):

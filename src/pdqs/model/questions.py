@@ -30,6 +30,7 @@ from pdqs.model.domain import Domain
 from pdqs.model.errors import TermsError
 from pdqs.model.figures import in_threes
 from pdqs.model.names import QuestionKind
+from pdqs.model.spelling import Mark
 
 LARGEST_BUCKETED = 2**20
 """Bucket maps multiply two codes, and a browser's numbers hold such products exactly; nobody reads more cells."""
@@ -107,9 +108,9 @@ class Level:
         """The levels as numbers, rising."""
         return self.domain.start + self.gap * np.arange(self.levels, dtype=np.float64)
 
-    def said(self, subject: str) -> str:
-        numbers = self.numbers
-        shown_levels = ", ".join(in_threes(x) for x in numbers[:-1]) + f" or {in_threes(numbers[-1])}"
+    def said(self, subject: str, mark: Mark = ".") -> str:
+        *numbers, last = [in_threes(x, mark) for x in self.numbers]
+        shown_levels = f"{', '.join(numbers)} or {last}"
         return f"Which is nearer to your {subject}: {shown_levels}? (Rounded up or down at random, right on average.)"
 
 
@@ -139,11 +140,13 @@ class Side:
         """The value that is compared with."""
         return self.domain.start + self.domain.step * self.code
 
-    def said(self, subject: str) -> str:
-        return f"Is your {subject} at most {in_threes(self.number)}?"
+    def said(self, subject: str, mark: Mark = ".") -> str:
+        return f"Is your {subject} at most {in_threes(self.number, mark)}?"
 
-    def said_of(self, text: str) -> str:
+    def said_of(self, text: str, mark: Mark = ".") -> str:
         """The question in plain words, where the round as a whole asks ``text``.
+
+        With a comma for a mark, as in "0 to 5.000", it must not say "4,900", which is 4.9 there.
 
         >>> Side(Domain.grid(0, 10_000, 500), 5).said_of("What is your monthly income?")
         'Is your monthly income at most 2,500?'
@@ -151,7 +154,9 @@ class Side:
         'How old are you? Is it at most 40?'
         """
         subject = _ASKED_FOR.fullmatch(text)
-        return self.said(subject[1]) if subject else f"{text} Is it at most {in_threes(self.number)}?".strip()
+        return (
+            self.said(subject[1], mark) if subject else f"{text} Is it at most {in_threes(self.number, mark)}?".strip()
+        )
 
 
 @final

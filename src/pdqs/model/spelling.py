@@ -16,16 +16,18 @@ from pdqs.model.errors import InputError
 
 Mark = Literal[".", ","]
 OTHER: dict[Mark, Mark] = {".": ",", ",": "."}
-_NAMES = {".": "a point", ",": "a comma"}
+NAMES = {".": "a point", ",": "a comma"}
 _PARTING = {**dict.fromkeys(" \u00a0\u2007\u2009\u202f", " "), **dict.fromkeys("'\u2019", "'")}
 _DIGITS = re.compile(r"[0-9]*")
+_SWAPPED = str.maketrans({".": ",", ",": "."})
 _LONE = re.compile(r"([0-9]*)[.,]([0-9]+)")
 
 
-def plain_decimal(text: str, what: str, mark: Mark = ".", *, whole: bool = False) -> str:
+def plain_decimal(text: str, what: str, mark: Mark = ".", *, whole: bool = False, like: str = "") -> str:
     """The digits of a number that is not below zero, with a point before its decimals.
 
-    ``whole`` is for what has no decimals, where a lone "1,250" can only be thousands.
+    ``whole`` is for what has no decimals, where a lone "1,250" can only be thousands; ``like`` is an example of what to
+    write, where another is nearer at hand than 12.50.
 
     >>> plain_decimal("1,500.25", "amount"), plain_decimal("1 500,25", "amount", ","), plain_decimal("1'500", "amount")
     ('1500.25', '1500.25', '1500.0')
@@ -37,8 +39,17 @@ def plain_decimal(text: str, what: str, mark: Mark = ".", *, whole: bool = False
     given = text.strip()
     found = _read(given, mark, whole=whole)
     if found is None:
-        raise InputError(f"{what}: {_doubt(given, mark)}")
+        raise InputError(f"{what}: {_doubt(given, mark, like or example(mark))}")
     return found
+
+
+def styled(text: str, mark: Mark) -> str:
+    """A number in English digits as it is written with this mark before its decimals.
+
+    >>> styled("1,234.5", "."), styled("1,234.5", ",")
+    ('1,234.5', '1.234,5')
+    """
+    return text.translate(_SWAPPED) if mark == "," else text
 
 
 def example(mark: Mark) -> str:
@@ -66,9 +77,9 @@ def _ungrouped(front: str, mark: Mark) -> str | None:
     return re.sub(sign, "", same) if re.fullmatch(rf"[1-9][0-9]{{0,2}}({sign}[0-9]{{3}})+", same) else None
 
 
-def _doubt(given: str, mark: Mark) -> str:
+def _doubt(given: str, mark: Mark, like: str) -> str:
     """What to write instead, in a sentence."""
-    said, such = f'"{given[:40]}"', f"write it like {example(mark)}"
+    said, such = f'"{given[:40]}"', f"write it like {like}"
     if not given:
         return f"nothing is written here: {such}"
     if any(unicodedata.category(letter) == "Nd" and not letter.isascii() for letter in given):
@@ -80,11 +91,11 @@ def _doubt(given: str, mark: Mark) -> str:
     lone = _LONE.fullmatch(given)
     if lone and OTHER[mark] in given:
         ways = [f"{lone[1] or 0}{mark}{lone[2]}", *([lone[1] + lone[2]] if lone[1].strip("0") else [])]
-        here = f"{_NAMES[mark]} before the decimals"
+        here = f"{NAMES[mark]} before the decimals"
         if len(ways) == 2:
             return f"{said} could mean {' or '.join(ways)}: write the one that you mean, with {here}"
         return f"{said} is to be written {ways[0]}, with {here}"
     turned = _read(given, OTHER[mark], whole=False)
     if turned is not None:
-        return f"{said} is to be written {turned.replace('.', mark)}, with {_NAMES[mark]} before the decimals"
+        return f"{said} is to be written {turned.replace('.', mark)}, with {NAMES[mark]} before the decimals"
     return f"{said} is not a number: {such}"

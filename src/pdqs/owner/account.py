@@ -6,17 +6,21 @@ it. An entry is a flat JSON object whose ``kind`` is one of
     cap             a lifetime cap was set: ``attribute`` (empty: over all attributes), ``cap_nanos``
     admitted        the owner agreed to be asked about a new fact: ``attribute``, ``text``
     elsewhere       the owner knows of reports that this device did not make: ``market``, ``reports``; the last holds
+    enrolled        a code was used here: ``market``, and ``owner_id``, who the market said it was for; the last holds
     bid             a bid was made: the terms' hash and question it is for, and the bytes to send
     bid-accepted    ... and the market signed for it: ``receipt``
     bid-withdrawn   ... and was withdrawn before bids closed, there at ``withdrawn_at_ms`` by the market's clock
     lots            who was asked went by lot: ``asked``, draw, chance, posted price, and the evidence for them
-    offer           the offer as it was told first: ``q_numerator``, ``payment_micros``, ``stage``; no other is taken
+    offer           the offer as it was told first: ``q_numerator``, ``payment_micros``, ``stage``; no other is taken;
+                    ``closes_at_ms`` is the end of reporting as it was told then
     question        the side that she was asked about first: ``stage``, ``side``; no other is answered in the round;
                     ``closes_at_ms`` is the end of that stage as it was told then
     drawn           a report was drawn, and its eps charged for life
     sent, accepted, refused, paid     what became of it; ``accepted`` holds the signed receipt
+    received        she says that a payout came: ``transaction_id``, ``amount_micros`` (below nought)
     taken-back      what was noted as paid is no longer there, or not all of it: ``taken_back_micros``, and what is
-                    left as ``paid_micros``; it and ``paid`` hold the lines of the market's ``statement`` at that time
+                    left as ``paid_micros``; it and ``paid`` hold the lines of the market's ``statement`` at that time,
+                    the first of each kind in full and the others as ``statement_hash``, their SHA-256
 
 eps is added up twice: per attribute, and over all attributes and markets together (section 7 of docs/theory), for a
 name is the market's choice and costs it nothing to change. The browser's twin is ``browser/account.mjs``.
@@ -26,13 +30,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from pdqs.owner.lifetime_cap import DEFAULT_CAP_NANOS, DEFAULT_OVERALL_CAP_NANOS, OVERALL, Spending
 from pdqs.owner.words import plain_words
+from pdqs.present.text import quoted
 
 FIRST_HASH = "0" * 64
 
@@ -72,6 +76,8 @@ class StoredBid:
     """Who the market took her for when she bid: her name in the round, and so her draw, follows from it."""
     after_ms: int = 0
     """The time of the last withdrawal that was known when it was stored; with a later one the market refuses it."""
+    receipt: str | None = None
+    """The market's signed word for it, as JSON, once that has come."""
 
 
 @final
@@ -93,6 +99,8 @@ class StoredOffer:
     q_numerator: int
     payment_micros: int
     stage: int
+    closes_at_ms: int = field(default=0, compare=False)
+    """When reports close, as it was told with the offer; 0 in accounts from before this was kept."""
 
 
 @final
@@ -149,7 +157,7 @@ class StoredReport(Charge):
 
     @property
     def facts(self) -> str:
-        """What is known to have happened, in words."""
+        """What is known to have happened, in words of the device's own."""
         known = [
             ("drawn", True),
             ("sent", self.sent_at_ms is not None),
@@ -158,7 +166,17 @@ class StoredReport(Charge):
             ("taken back", bool(self.taken_back_micros)),
         ]
         said = ", ".join(word for word, true in known if true)
-        return f"{said}; refused: {self.refused}" if self.refused and self.accepted_at_ms is None else said
+        return f"{said}; refused" if self.refusal else said
+
+    @property
+    def refusal(self) -> str:
+        """What the market said as it refused it, in the market's words; nothing once it has signed for it."""
+        return "" if self.refused is None or self.accepted_at_ms is not None else self.refused
+
+    @property
+    def facts_and_words(self) -> str:
+        """Both in one line: the facts, and the market's words as a quotation."""
+        return f"{self.facts}; the market said: {quoted(self.refusal)}" if self.refusal else self.facts
 
 
 @final
@@ -231,10 +249,8 @@ class Account:
             if entry["kind"] == "bid":
                 fields = {name: entry[name] for name in _BID} | {k: entry[k] for k in _BID_SINCE if k in entry}
                 sent.append(StoredBid(**fields, accepted=False))
-            elif entry["kind"] == "bid-accepted" and sent:
-                price = json.loads(entry["receipt"]).get("bid_micros")
-                signed = [bid for bid in sent if bid.bid_micros == price] or sent
-                standing, sent = replace(signed[-1], accepted=True), []
+            elif entry["kind"] == "bid-accepted" and (sent or standing):
+                standing, sent = _signed(entry["receipt"], standing, sent)
             elif entry["kind"] == "bid-withdrawn":
                 standing, sent = None, []
         return standing, sent
@@ -245,17 +261,10 @@ class Account:
         return max((int(e.get("withdrawn_at_ms", 0)) for e in gone), default=0)
 
     def known_as(self, market: str) -> frozenset[str]:
-        """Who a market took her for when she bid."""
-        return frozenset(str(e["owner_id"]) for e in self._all("bid") if e["market"] == market and e.get("owner_id"))
-
-    def secrets_before(self, terms_hash: str) -> frozenset[str]:
-        """What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to.
-
-        A round is what its terms say: one of the same name with other terms is another.
-        """
-        said = [json.loads(e["terms"]) for e in self._all("bid") if e["terms_hash"] != terms_hash]
-        held = [json.dumps(each.get(name)) for each in said for name in ("seed_hash", "nonce_hash")]
-        return frozenset(found for each in held for found in re.findall("[0-9a-f]{64}", each))  # in a list, too
+        """Who a market took her for when she bid; before her first bid, when she enrolled."""
+        bids = {str(e["owner_id"]) for e in self._all("bid") if e["market"] == market and e.get("owner_id")}
+        enrolled = [str(e["owner_id"]) for e in self._all("enrolled") if e["market"] == market]
+        return frozenset(bids or enrolled[-1:])
 
     def keys(self, market: str) -> frozenset[str]:
         """The keys of a market's receipts in the rounds that she reported in."""
@@ -271,7 +280,7 @@ class Account:
     def offer(self, market: str, round_id: str) -> StoredOffer | None:
         """The offer in a round as it was first told; nothing in accounts from before this was kept."""
         told = [e for e in self._of(market, round_id) if e["kind"] == "offer"]
-        return StoredOffer(**{name: told[0][name] for name in StoredOffer.__slots__}) if told else None
+        return StoredOffer(**{n: told[0][n] for n in StoredOffer.__slots__ if n in told[0]}) if told else None
 
     def kinds(self, market: str, round_id: str) -> frozenset[str]:
         """What kinds of entries there are of a round."""
@@ -283,6 +292,15 @@ class Account:
         if not told:
             return None
         return StoredQuestion(stage=told[0]["stage"], side=told[0]["side"], closes_at_ms=told[0].get("closes_at_ms", 0))
+
+    def money(self, market: str, round_id: str) -> list[Fields]:
+        """What was kept of money that came for a report, and that was taken back."""
+        return [e for e in self._of(market, round_id) if e["kind"] in ("paid", "taken-back")]
+
+    def received(self, market: str) -> list[tuple[str, int]]:
+        """The payouts that she says came, by name and amount, each as often as she said so."""
+        said = [e for e in self._all("received") if e["market"] == market]
+        return [(str(e["transaction_id"]), int(e["amount_micros"])) for e in said]
 
     def report(self, market: str, round_id: str) -> StoredReport | None:
         """The report this device made in a round, if it made one."""
@@ -307,6 +325,15 @@ class Account:
 
     def _of(self, market: str, round_id: str) -> list[Fields]:
         return [e for e in self.entries if (e.get("market"), e.get("round_id")) == (market, round_id)]
+
+
+def _signed(receipt: str, standing: StoredBid | None, sent: list[StoredBid]) -> tuple[StoredBid, list[StoredBid]]:
+    """What stands once a receipt came, and what waits for one; it may be a second one for the bid that stands."""
+    price = json.loads(receipt).get("bid_micros")
+    named = [bid for bid in sent if bid.bid_micros == price]
+    if standing is not None and not named and (not sent or standing.bid_micros == price):
+        return replace(standing, receipt=receipt), sent
+    return replace((named or sent)[-1], accepted=True, receipt=receipt), []
 
 
 _BID = ("market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body")

@@ -40,8 +40,8 @@ _NO_MORE: Mapping[str, str] = MappingProxyType({})
 def device_files() -> Mapping[str, bytes]:
     """Every file of the device by name, the manifest among them.
 
-    >>> sorted(device_files())[-3:]
-    ['store.mjs', 'visit.mjs', 'words.mjs']
+    >>> sorted(device_files())[-2:]
+    ['visit.mjs', 'words.mjs']
     """
     folder = files("pdqs.owner") / "browser"
     found = {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(tuple(_TYPES))}

@@ -16,12 +16,13 @@ from pdqs.model.errors import TermsError
 from pdqs.model.looks import fault_of_answers, is_turned
 from pdqs.model.money import MICROS_PER_UNIT, exact_money
 from pdqs.model.names import ContractName
-from pdqs.owner.dealing import DEAL_CHECKS, closing_ms
+from pdqs.owner.dealing import DEAL_CHECKS, asks_when_over, closing_ms, is_late, late_in_words
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.lots import LOT_CHECKS
 from pdqs.owner.price import is_fair, least_payment_micros
 from pdqs.owner.receipt_checks import RECEIPT_CHECKS
 from pdqs.owner.told import MARGIN_MS, Checks, Stage, Told
+from pdqs.present.text import quoted
 from pdqs.privacy.loss import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.protocol.device_messages import DomainMessage, Offer
 from pdqs.protocol.receipts import is_weak
@@ -45,7 +46,14 @@ def _offer(told: Told) -> Offer:
 
 
 def _differs(what: str, frozen: object, shown: object) -> str | None:
-    return None if frozen == shown else f"the {what} shown ({shown}) is not that of the terms ({frozen})"
+    if frozen == shown:
+        return None
+    return f"the {what} shown ({_as_said(shown)}) is not that of the terms ({_as_said(frozen)})"
+
+
+def _as_said(what: object) -> str:
+    """What the market said, inside a sentence that its words neither fill nor end."""
+    return str(what) if isinstance(what, int | float | tuple) else quoted(str(what), 80)
 
 
 def _hash(told: Told) -> str | None:
@@ -89,6 +97,12 @@ def _turned(told: Told) -> str | None:
     return "the question or an answer holds a mark that turns the direction of writing" if turned else None
 
 
+def _no_time(told: Told) -> str | None:
+    if 1000 * told.promise.report_seconds > MARGIN_MS:
+        return None
+    return "it takes reports for so short a time that none could surely arrive: it would have your bid alone"
+
+
 def _hashes_before(told: Told) -> set[str]:
     """Of the terms that she looked at, and of those of the bid that she changes."""
     return {told.seen_hash, "" if told.bid is None else told.bid.terms_hash} - {""}
@@ -100,8 +114,8 @@ def _same_owner(told: Told) -> str | None:
         None
         if same
         else (
-            "the market takes you for somebody else than when you bid before, and with a name it would choose your draw"
-            " (for a second name of yours, use a file of its own)"
+            "the market takes you for somebody else than when you enrolled or bid before, and with a name it would"
+            " choose your draw (for a second name of yours, use a file of its own)"
         )
     )
 
@@ -123,9 +137,10 @@ def _lost_bid(told: Told) -> str | None:
 
 def _is_over(told: Told) -> str | None:
     """Whoever was not drawn may look at that for ever; whoever is asked is asked while reports are taken."""
-    asks = _offer(told).q_numerator > 0 and told.report is None
-    over = asks and told.notice.state != "reporting"
-    return f"the market says that it is {told.notice.state}, and asks for a report all the same" if over else None
+    offer, state = _offer(told), told.notice.state
+    if offer.q_numerator == 0 or told.report is not None or state == "reporting":
+        return None
+    return late_in_words(offer) if state == "settled" and is_late(offer) else asks_when_over(state)
 
 
 def _bid_terms(told: Told) -> str | None:
@@ -169,7 +184,11 @@ def _two_deadlines(told: Told) -> str | None:
 def _too_late(told: Told) -> str | None:
     offer = _offer(told)
     in_time = offer.now_ms + MARGIN_MS < offer.reports_close_at_ms
-    return None if in_time else "reports close before yours could surely arrive: nothing was drawn and nothing is lost"
+    late = (
+        "reports close before yours could surely arrive:"
+        " nothing was drawn, so you lose no privacy, and you are not paid"
+    )
+    return None if in_time else late
 
 
 def _clock(told: Told) -> str | None:
@@ -225,8 +244,8 @@ CHECKS: Checks = MappingProxyType(
                 "list of answers", DomainMessage.of(t.promise.terms.domain), t.notice.question.domain
             ),
         ),
-        "answers apart": ("notice", lambda t: fault_of_answers(t.promise.terms.domain) or None),
-        "one direction": ("notice", _turned),
+        "answers apart": ("looks", lambda t: fault_of_answers(t.promise.terms.domain) or None),
+        "one direction": ("looks", _turned),
         "shown bid range": ("notice", _bid_range),
         "shown cap": ("notice", lambda t: _differs("cap", t.promise.terms.epsilon_max, t.notice.epsilon_max)),
         "shown closing time": (
@@ -239,6 +258,7 @@ CHECKS: Checks = MappingProxyType(
             "bidding",
             lambda t: None if t.notice.state == "open" else f"it is {t.notice.state} and takes no bids",
         ),
+        "time to draw": ("bidding", _no_time),
         "terms seen": (
             "bidding",
             lambda t: None if _hashes_before(t) <= {t.notice.terms_hash} else "these are not the terms you looked at",

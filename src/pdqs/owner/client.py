@@ -9,17 +9,20 @@ from typing import Self, final
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
+from pdqs.owner.statement import Money
+from pdqs.protocol.bounds import OWNERS
 from pdqs.protocol.device_messages import (
     BidReceipt,
     Identifier,
     Message,
     MyRound,
     Offer,
+    OwnersReceipt,
     ReportReceipt,
     RoundNotice,
     Withdrawal,
 )
-from pdqs.protocol.market_messages import Me, Posting, Statement, Token
+from pdqs.protocol.market_messages import MOST_COUNTED_MICROS, Me, Posting, Statement, Token
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticePage, NoticeSummary
 from pdqs.protocol.transport import Answer, Room, Transport, paged
@@ -41,7 +44,7 @@ class OwnerClient:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._line = Transport(market, token, transport=transport, sleep=sleep)
+        self._line = Transport(market, token, transport=transport, sleep=sleep, bounds=OWNERS)
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +72,7 @@ class OwnerClient:
 
     def account(self) -> Me:
         """Who the market takes this device for, and what it owes her."""
-        return self._line.ask(Me, "GET", "/v1/me")
+        return _in_full(self._line.ask(Me, "GET", "/v1/me"))
 
     def notices(self) -> list[NoticeSummary]:
         """Every round the owner may bid in or has bid in, newest first, in few words."""
@@ -78,11 +81,26 @@ class OwnerClient:
 
     def statement(self) -> list[Posting]:
         """Every line of money that the market says it gave the owner or took from her, newest first."""
-        room = Room()
-        return list(paged(lambda after: self._page(Statement, "/v1/statement", after, room, limit=_MOST_LINES), room))
+        return list(self.money().lines)
+
+    def money(self) -> Money:
+        """The same, with what the market says it owes her by the first page of it."""
+        room, owed = Room(), []
+
+        def page(after: str | None) -> Statement:
+            found = self._page(Statement, "/v1/statement", after, room, limit=_MOST_LINES)
+            owed.append(found.balance_micros)
+            return found
+
+        lines = list(paged(page, room))
+        if sum(abs(line.amount_micros) for line in lines) > MOST_COUNTED_MICROS:
+            detail = "the lines of the market's statement move more money than can be counted"
+            raise MarketError(ProblemType.BAD_ANSWER, detail)
+        return Money(balance_micros=owed[0], lines=lines)
 
     def _page(self, kind: type[Answer], path: str, after: str | None, room: Room, **more: int) -> Answer:
-        return self._line.ask(kind, "GET", path, params={"after": after, **more} if after else more, room=room)
+        params: dict[str, str | int] = {"after": after, **more} if after else {**more}
+        return _in_full(self._line.ask(kind, "GET", path, params=params, room=room))
 
     def notice(self, round_id: str) -> RoundNotice:
         """One round."""
@@ -141,6 +159,8 @@ def _leaves_out(told: object) -> bool:
     if not isinstance(told, Message):
         return False
     names = type(told).model_fields
+    if isinstance(told, OwnersReceipt) and not told.is_of_form_2:
+        return not set(told.model_dump()) <= told.model_fields_set
     return not names.keys() <= told.model_fields_set or any(_leaves_out(getattr(told, name)) for name in names)
 
 

@@ -13,12 +13,14 @@ from types import MappingProxyType
 import numpy as np
 
 from pdqs.model.domain import Domain
+from pdqs.model.money import PLAIN
 from pdqs.model.names import QuestionKind
 from pdqs.model.questions import Asking, Bucket, Level, Side, Value
 from pdqs.owner.account import StoredQuestion
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.lots import own_word
 from pdqs.owner.told import Checks, Told
+from pdqs.present.times import moment_text
 from pdqs.privacy.draws import BUCKET_WORD, STAGE_WORD
 from pdqs.protocol.device_messages import Offer, StageNotice
 from pdqs.rounds.stages import parts_of, stages_of
@@ -40,6 +42,24 @@ def asking_of(told: Told) -> Asking:
             return Bucket(terms.domain, terms.kappa, seed=own_word(told, BUCKET_WORD))
         case _:
             return Value(terms.domain)
+
+
+def is_late(offer: Offer) -> bool:
+    """Whether the time to report on it is over, by the market's own clock."""
+    return offer.now_ms >= offer.reports_close_at_ms
+
+
+def late_in_words(offer: Offer) -> str:
+    """That she comes too late, what is lost by that, and what is not."""
+    return (
+        f"you are late: {PLAIN.owed(offer.payment_micros)} was offered for a report until"
+        f" {moment_text(offer.reports_close_at_ms)}. Nothing was drawn, so you lose no privacy, and you are not paid"
+    )
+
+
+def asks_when_over(state: str) -> str:
+    """That a round is over, by what the market says of it, and its offer asks all the same."""
+    return f"the market says that it is {state}, and asks for a report all the same"
 
 
 def asked_in_words(told: Told, offer: Offer) -> str:

@@ -18,6 +18,7 @@ from pdqs.owner.errors import DeviceError
 from pdqs.owner.lifetime_cap import OVERALL, Spending
 from pdqs.owner.lots import chance_in_words
 from pdqs.owner.own_proof import Proven, proven
+from pdqs.owner.short_receipts import falls_short, signature_in_words
 from pdqs.privacy.loss import NANOS_PER_EPSILON
 from pdqs.tables.atomic import replacing
 from pdqs.tables.delimited import STANDARD
@@ -29,8 +30,9 @@ VERSION = 1
 def exported(account: Account, markets: Iterable[str], now_ms: int) -> dict[str, object]:
     """What was asked by which market, at which price and epsilon, what was drawn and signed for, and the account.
 
-    Beside each bid stands the proof that it was counted, and whether it holds, looked at anew. ``entries`` is the
-    account as the device keeps it, oldest first: every other figure follows from it.
+    Beside each bid stands the proof that it was counted, and whether it holds, looked at anew; ``receipt_falls_short``
+    where a receipt names nobody though the terms promise it. ``entries`` is the account as the device keeps it, oldest
+    first: every other figure follows from it.
     """
     return {
         "version": VERSION,
@@ -38,10 +40,15 @@ def exported(account: Account, markets: Iterable[str], now_ms: int) -> dict[str,
         "markets": sorted(markets),
         "spending": [dataclasses.asdict(spent) for spent in _spending(account)],
         "bids": [
-            {**dataclasses.asdict(bid), "lots": _lots(account, bid), "inclusion": _inclusion(account, bid)}
+            {
+                **dataclasses.asdict(bid),
+                "receipt_falls_short": falls_short(bid, bid.receipt),
+                "lots": _lots(account, bid),
+                "inclusion": _inclusion(account, bid),
+            }
             for bid in _bids(account)
         ],
-        "reports": [{**dataclasses.asdict(report), "facts": report.facts} for report in account.reports()],
+        "reports": [_report(account, report) for report in account.reports()],
         "entries": list(account.entries),
     }
 
@@ -53,7 +60,7 @@ def readable(account: Account) -> str:
         _table("Privacy spent", ("about", "epsilon spent", "cap", "reports"), map(_spent_row, _spending(account))),
         _table("What you bid on", _BID_HEAD, map(_bid_row, _bids(account))),
         _table("That your bids were counted", _COUNTED_HEAD, (_counted_row(*each) for each in counted)),
-        _table("What left this device", _REPORT_HEAD, map(_report_row, account.reports())),
+        _table("What left this device", _REPORT_HEAD, (_report_row(account, each) for each in account.reports())),
     ]
     style = "body{font:1rem/1.5 sans-serif;margin:2rem}td,th{text-align:left;padding:.2rem .8rem;word-break:break-word}"
     return (
@@ -102,6 +109,11 @@ def _lots(account: Account, bid: StoredBid) -> dict[str, object] | None:
     return None if lots is None else dataclasses.asdict(lots)
 
 
+def _report(account: Account, report: StoredReport) -> dict[str, object]:
+    short = falls_short(account.bid(report.market, report.round_id), report.receipt)
+    return {**dataclasses.asdict(report), "receipt_falls_short": short, "facts": report.facts}
+
+
 def _inclusion(account: Account, bid: StoredBid) -> dict[str, object] | None:
     found = proven(account, bid)
     if found is None:
@@ -118,7 +130,7 @@ def _spent_row(spent: Spending) -> Sequence[str]:
     )
 
 
-_BID_HEAD = ("market", "round", "asked by", "question", "your price", "terms")
+_BID_HEAD = ("market", "round", "asked by", "question", "your price", "terms", "signature")
 _COUNTED_HEAD = ("round", "lot", "your name in the round", "place", "root over all bids", "checked")
 _REPORT_HEAD = ("market", "round", "question", "epsilon", "promised", "paid", "what is known", "sent", "signature")
 
@@ -126,7 +138,8 @@ _REPORT_HEAD = ("market", "round", "question", "epsilon", "promised", "paid", "w
 def _bid_row(bid: StoredBid) -> Sequence[str]:
     asked = str(json.loads(bid.question).get("text", "")) or "(no words)"
     by = str(json.loads(bid.terms).get("asked_by") or "(not said)")
-    return (bid.market, bid.round_id, by, asked, exact_money(bid.bid_micros), bid.terms_hash)
+    signature = signature_in_words(bid, bid.receipt)
+    return (bid.market, bid.round_id, by, asked, exact_money(bid.bid_micros), bid.terms_hash, signature)
 
 
 def _counted_row(bid: StoredBid, found: Proven) -> Sequence[str]:
@@ -141,12 +154,12 @@ def _counted_row(bid: StoredBid, found: Proven) -> Sequence[str]:
     return (bid.round_id, lot, proof.pseudonym, f"{proof.place + 1} of {proof.bids}", proof.bids_root, held)
 
 
-def _report_row(report: StoredReport) -> Sequence[str]:
+def _report_row(account: Account, report: StoredReport) -> Sequence[str]:
     paid = "not yet" if report.paid_micros is None else exact_money(report.paid_micros)
     paid += f" ({exact_money(report.taken_back_micros)} was taken back)" if report.taken_back_micros else ""
+    signature = signature_in_words(account.bid(report.market, report.round_id), report.receipt)
     told = (report.text or "(no words)", _epsilon(report.epsilon_nanos), exact_money(report.payment_micros), paid)
-    signature = str(json.loads(report.receipt or "{}").get("signature") or "none")
-    return (report.market, report.round_id, *told, report.facts, report.body, signature)
+    return (report.market, report.round_id, *told, report.facts_and_words, report.body, signature)
 
 
 def _epsilon(nanos: int) -> str:

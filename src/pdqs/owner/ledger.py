@@ -201,9 +201,11 @@ class Ledger:
             db.execute("INSERT INTO markets VALUES ('', '', ?)", ("0" * _TOKEN_LETTERS,))
             db.execute("DELETE FROM markets WHERE market = ''")
 
-    def enrol(self, market: str, name: str, token: str) -> None:
-        """Remember how to speak to a market."""
+    def enrol(self, market: str, name: str, token: str, owner_id: str = "") -> None:
+        """Remember how to speak to a market, and who it says that she is: her draws follow from it."""
         with self._transaction() as db:
+            if owner_id and self.account().known_as(one_address(market)) != {owner_id}:
+                self._append(db, {"kind": "enrolled", "market": one_address(market), "owner_id": owner_id})
             for (known,) in db.execute("SELECT market FROM markets").fetchall():
                 if one_address(known) == one_address(market):
                     db.execute("DELETE FROM markets WHERE market = ?", (known,))

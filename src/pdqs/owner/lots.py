@@ -3,7 +3,8 @@
 The draw follows from the market's seed and the consumer's nonce, to which the terms she bid on are committed, and from
 her name in the round, which her device wrote down when she bid: so it was settled before anyone could know it. Whether
 her *chance* is right only the record of the whole round can show; but she is asked if and only if her draw is below it,
-and where a price is posted she is paid that price, and left out only if it is less than hers.
+and where a price is posted she is paid that price, and left out only if it is less than hers. Where no lot says who is
+asked, her chance is the whole.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _committed(told: Told) -> str | None:
 
 
 def _fresh(told: Told) -> str | None:
-    used = {told.promise.seed_hash, told.promise.nonce_hash} & told.secrets_before
+    used = {told.promise.seed_hash, told.promise.nonce_hash} & told.known_secrets
     return "its draws hang on a seed or a nonce of another round, which is known by now" if used else None
 
 
@@ -141,6 +142,11 @@ def _lot(told: Told) -> str | None:
     return "you are not asked, though the lot fell on you"
 
 
+def _whole(told: Told) -> str | None:
+    good = told.offer is None or told.promise.by_lot or told.offer.chance_numerator == Q_UNITS
+    return None if good else "the offer speaks of a chance, and by the terms no lot says who is asked"
+
+
 def _posted(told: Told) -> str | None:
     offer = told.offer
     if offer is None or not told.promise.by_lot or (offer.posted_micros is None and not offer.q_numerator):
@@ -167,7 +173,12 @@ def _offer_stands(told: Told) -> str | None:
 
 def offer_of(offer: Offer) -> StoredOffer:
     """What the device holds later offers in the round to."""
-    return StoredOffer(q_numerator=offer.q_numerator, payment_micros=offer.payment_micros, stage=offer.stage)
+    return StoredOffer(
+        q_numerator=offer.q_numerator,
+        payment_micros=offer.payment_micros,
+        stage=offer.stage,
+        closes_at_ms=offer.reports_close_at_ms,
+    )
 
 
 def lots_of(offer: Offer, root: BidsRoot) -> StoredLots:
@@ -216,6 +227,7 @@ LOT_CHECKS: Checks = MappingProxyType(
         "bid counted": ("offer", _counted),
         "draw": ("offer", _draw),
         "lot": ("offer", _lot),
+        "whole chance": ("offer", _whole),
         "posted price": ("offer", _posted),
         "lots stand": ("offer", _stand),
         "offer stands": ("offer", _offer_stands),

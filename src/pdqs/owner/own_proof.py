@@ -42,6 +42,7 @@ def proof_of(account: Account, market: str, round_id: str) -> OwnProof:
         epsilon_nanos=None if report is None else report.epsilon_nanos,
         stage=None if asked is None else asked.stage,
         side=None if asked is None else asked.side,
+        receipt=None if report is None or report.receipt is None else json.loads(report.receipt),
     )
 
 

@@ -30,6 +30,8 @@ _MOST_WHOLE = 2**53 - 1
 _NEEDED: Mapping[str, type] = {
     "round": str, "attribute": str, "receipt_key": str, "bids_close_at_ms": int, "report_seconds": int
 }  # fmt: skip
+RECEIPT_FORMS: Final = (1, 2)
+"""What receipts of a round may say; in one that does not say ``receipt_form`` they say nothing of what was asked."""
 _TEXTS = ("seed_hash", "nonce_hash", "nonce_by", "asked_by", "purpose", "use")
 
 
@@ -54,6 +56,9 @@ def read_document(text: str) -> Document:
     for name in _TEXTS:
         if not isinstance(document.get(name, ""), str):
             raise TermsError(f"its {name!r} is no text")
+    form = document.get("receipt_form", 1)
+    if type(form) is not int or form not in RECEIPT_FORMS:
+        raise TermsError("its receipts are of a form that this device does not know: is there a newer one of it?")
     groups = document.get("groups", [])
     if not isinstance(groups, list) or not all(isinstance(name, str) for name in groups):
         raise TermsError("its 'groups' are no list of names")

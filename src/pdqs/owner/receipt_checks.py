@@ -9,10 +9,13 @@ from types import MappingProxyType
 from pdqs.model.money import exact_money
 from pdqs.owner.account import StoredBid, StoredReport
 from pdqs.owner.errors import OfferRefused
+from pdqs.owner.short_receipts import SAYS_LESS
 from pdqs.owner.told import Checks, Told
+from pdqs.privacy.loss import NANOS_PER_EPSILON, epsilon_nanos
 from pdqs.protocol.device_messages import BidReceipt, ReportReceipt
 from pdqs.protocol.market_messages import Posting
 from pdqs.protocol.receipts import is_signed
+from pdqs.rounds.commitments import pseudonym_of
 
 
 def _receipt_of(told: Told) -> ReportReceipt:
@@ -40,14 +43,41 @@ def _report_of(told: Told) -> tuple[StoredReport, ReportReceipt]:
 def _closed_ms(told: Told) -> int:
     """When reports of hers closed: those of her own stage, where there are stages, as it was first told."""
     if told.asked is None:
-        return told.notice.reports_close_at_ms or 0
-    now = [stage.closes_at_ms for stage in told.notice.stages if stage.number == told.asked.stage]
-    return min([*now, *([told.asked.closes_at_ms] if told.asked.closes_at_ms else [])], default=0)
+        now, first = [told.notice.reports_close_at_ms or 0], told.first.closes_at_ms if told.first else 0
+    else:
+        now = [stage.closes_at_ms for stage in told.notice.stages if stage.number == told.asked.stage]
+        first = told.asked.closes_at_ms
+    return min([*now, *([first] if first else [])], default=0)
+
+
+def _asked(told: Told) -> str | None:
+    """What the market signs that it asked for, against the offer that was drawn from."""
+    made, receipt = _report_of(told)
+    if not receipt.is_of_form_2:
+        good = told.promise.receipt_form < 2
+        return _wrong("does not say what you were asked for, as its terms promise", good)
+    nanos = epsilon_nanos(receipt.q_numerator or 0, told.promise.terms.kappa)
+    offered, side = told.first, None if told.asked is None else told.asked.side
+    if nanos != made.epsilon_nanos or (offered is not None and offered.q_numerator != receipt.q_numerator):
+        yours, theirs = (f"{some / NANOS_PER_EPSILON:.9f}" for some in (made.epsilon_nanos, nanos))
+        return _wrong(f"says that you were asked for epsilon {theirs}, and the offer asked for {yours}", False)
+    if offered is not None and offered.stage != receipt.stage:
+        return _wrong(f"is for stage {receipt.stage}, and you were asked in stage {offered.stage}", False)
+    return _wrong("says that you were asked about another side than you were", receipt.side == side)
+
+
+def _whose(told: Told, receipt: BidReceipt | ReportReceipt) -> str | None:
+    """Whose the market signs that a receipt is, against her name in the round."""
+    if not receipt.is_of_form_2:
+        return None if told.promise.receipt_form < 2 else SAYS_LESS
+    hers = pseudonym_of(told.notice.round_id, told.bid.owner_id if told.bid else "").hex()
+    return _wrong("is another owner's: it does not have your name in this round", receipt.pseudonym == hers)
 
 
 def _paid(told: Told) -> str | None:
     promised = told.report.payment_micros if told.report else 0
-    paid = "nothing" if told.paid_micros is None else exact_money(told.paid_micros)
+    kept = told.paid_micros or 0  # below nought where more was taken, which is told by itself
+    paid = exact_money(kept) if kept > 0 else "nothing"
     good = told.paid_micros == promised
     called = " (it calls the round cancelled)" if told.notice.state == "cancelled" else ""
     return None if good else f"{exact_money(promised)} was promised and {paid} was paid{called}"
@@ -93,6 +123,7 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
             "bid receipt",
             lambda t: _wrong("says another price", _bid_of(t)[0].bid_micros == _bid_of(t)[1].bid_micros),
         ),
+        "bid receipt owner": ("bid receipt", lambda t: _whose(t, _bid_of(t)[1])),
         "bid receipt time": (
             "bid receipt",
             lambda t: _wrong("says that the bid came late", _bid_of(t)[1].placed_at_ms < t.notice.bids_close_at_ms),
@@ -109,6 +140,7 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
             "report receipt",
             lambda t: _wrong("is for other terms", _receipt_of(t).terms_hash == t.notice.terms_hash),
         ),
+        "receipt owner": ("report receipt", lambda t: _whose(t, _receipt_of(t))),
         "receipt code": (
             "report receipt",
             lambda t: _wrong("says another answer", _receipt_of(t).code == json.loads(_report_of(t)[0].body)["code"]),
@@ -121,6 +153,7 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
                 _receipt_of(t).payment_micros == _report_of(t)[0].payment_micros,
             ),
         ),
+        "receipt asked": ("report receipt", _asked),
         "receipt time": (
             "report receipt",
             lambda t: _wrong(

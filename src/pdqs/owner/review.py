@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from pdqs.model.arrays import Integers
+from pdqs.model.domain import Domain
 from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
@@ -22,12 +23,14 @@ from pdqs.owner.account import Charge, Fields, StoredBid, StoredReport
 from pdqs.owner.addresses import one_address
 from pdqs.owner.asks import admitted, asks_of
 from pdqs.owner.checks import CHECKS, refuse
+from pdqs.owner.commitments_before import known_by_now
 from pdqs.owner.dealing import asked_in_words, asking_of, question_of
 from pdqs.owner.errors import DeviceError, OfferRefused, OwnerMustAgree
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.lifetime_cap import OVERALL, Spending
 from pdqs.owner.lots import lots_of, offer_of
 from pdqs.owner.price import epsilon_of, in_words, least_payment_micros
+from pdqs.owner.short_receipts import falls_short
 from pdqs.owner.told import Checks, Told, promise_of
 from pdqs.privacy.asking import ask
 from pdqs.privacy.entropy import Entropy, SystemEntropy
@@ -110,6 +113,8 @@ class Device:
             asked=account.question(self.market, notice.round_id),
         )
         refuse("notice", told, self.checks)
+        if told.report is None or told.report.terms_hash != notice.terms_hash:
+            refuse("looks", told, self.checks)  # what is drawn is drawn, maybe before this was looked at
         return told
 
     def is_asked(self, notice: RoundNotice, round_id: str) -> None:
@@ -150,14 +155,14 @@ class Device:
         seen_hash: str = "",
     ) -> Told:
         """The round, if it takes bids and this one lies within its range; nothing is stored."""
-        account = self.ledger.account()
+        account, heard = self.ledger.account(), self.look(notice)
         told = replace(
-            self.look(notice),
+            heard,
             bid_there=there,
             owner_id=owner_id,
             seen_hash=seen_hash,
             known_as=account.known_as(self.market),
-            secrets_before=account.secrets_before(notice.terms_hash),
+            known_secrets=known_by_now(account, self.market, heard.promise.receipt_key, notice.terms_hash),
         )
         refuse("bidding", told, self.checks)
         if not notice.bid_low_micros <= bid_micros <= notice.bid_high_micros:
@@ -182,14 +187,15 @@ class Device:
         }
 
     def catch_up(self, notice: RoundNotice, there: BidReceipt | None) -> None:
-        """Where the market has a change of the bid whose receipt was lost on its way: take the receipt now."""
-        account = self.ledger.account()
-        standing = account.bid(self.market, notice.round_id)
-        if there is None or standing is None or not standing.accepted or standing.bid_micros == there.bid_micros:
+        """Where the receipt of the bid or of its change was lost, or says less than promised: take what is there."""
+        account, where = self.ledger.account(), (self.market, notice.round_id)
+        standing = account.bid(*where)
+        if there is None or standing is None:
             return
-        sent = [
-            bid for bid in account.unsigned_bids(self.market, notice.round_id) if bid.bid_micros == there.bid_micros
-        ]
+        same, short = standing.bid_micros == there.bid_micros, falls_short(standing, standing.receipt)
+        sent = [bid for bid in account.unsigned_bids(*where) if bid.bid_micros == there.bid_micros]
+        if standing.accepted and same:
+            sent = [standing] if short else []
         if sent:
             self.take_bid_receipt(notice, there, sent[-1])
 
@@ -198,7 +204,7 @@ class Device:
         heard = self.look(notice)
         told = replace(heard, bid_there=receipt, bid=sent or heard.bid)
         refuse("bid receipt", told, self.checks)
-        if told.bid is None or not told.bid.accepted:
+        if told.bid is None or not told.bid.accepted or falls_short(told.bid, told.bid.receipt):
             where = {"market": self.market, "round_id": notice.round_id}
             self.ledger.note("bid-accepted", **where, at_ms=receipt.placed_at_ms, receipt=receipt.model_dump_json())
 
@@ -269,11 +275,8 @@ class Device:
         refuse("drawing", replace(review.told, offer=fresh, shown=offer), self.checks)
         for name, sentence in review.asks.items():
             if name not in agreed:
-                raise OwnerMustAgree(f"{sentence}; nothing was drawn and nothing was sent")
-        try:
-            code = domain.encode([value])
-        except PdqsError:  # its message quotes the value, which is not to be written anywhere
-            raise OfferRefused(f"your answer is not one that the question allows ({domain})") from None
+                raise OwnerMustAgree(f"you have not said yes: {sentence} Nothing was drawn and nothing was sent")
+        code = encoded(domain, value)
         self.keep_told(review)
         shown = {name: sentence for name, sentence in review.asks.items() if name in agreed}
 
@@ -296,7 +299,8 @@ class Device:
     def take_receipt(self, notice: RoundNotice, receipt: ReportReceipt) -> None:
         """Hold the market's receipt against the offer and the report, and keep it."""
         told = replace(self.look(notice), report_there=receipt)
-        if told.report is not None and told.report.accepted_at_ms is not None:
+        made = told.report
+        if made is not None and made.accepted_at_ms is not None and not falls_short(told.bid, made.receipt):
             return
         refuse("report receipt", told, self.checks)
         where = {"market": self.market, "round_id": notice.round_id}
@@ -310,6 +314,32 @@ _FIRST_STANDS = frozenset({"lots stand", "offer stands", "first question"})
 def _accepted_before(mine: Sequence[StoredReport], round_id: str) -> int:
     earlier = takewhile(lambda report: report.round_id != round_id, mine)
     return sum(report.accepted_at_ms is not None for report in earlier)
+
+
+NOT_AMONG = (
+    "You may give the nearest one, which is randomised like any other; whoever bids and then does not answer tells the"
+    " market something too, and is paid nothing"
+)
+"""Where her answer is none of those that there are."""
+
+
+def encoded(domain: Domain, value: Any, answers: str = "") -> Integers:
+    """The code of her answer; refuses what is none. To be asked before the market hears that she is about to answer.
+
+    ``answers`` are those that there are, in words.
+    """
+    try:
+        return domain.encode([value])
+    except PdqsError:  # its message quotes the value, which is not to be written anywhere
+        raise not_among(answers or str(domain)) from None
+
+
+def not_among(answers: str) -> OfferRefused:
+    """That her answer is none of those that there are, in words that do not tell it."""
+    return OfferRefused(
+        f"your answer is not one that the question allows ({answers}); nothing was drawn and nothing was sent."
+        f" {NOT_AMONG}"
+    )
 
 
 def draw_code(asking: Asking, code: Integers, numerator: int, entropy: Entropy) -> int:

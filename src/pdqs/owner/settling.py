@@ -6,8 +6,9 @@ of one round is a sentence, and the others are looked at all the same. The brows
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -15,24 +16,38 @@ from pdqs.model.money import exact_money
 from pdqs.owner.account import StoredReport
 from pdqs.owner.checks import refuse
 from pdqs.owner.client import OwnerClient
+from pdqs.owner.dropped import look_for_offers
 from pdqs.owner.errors import OfferRefused
+from pdqs.owner.kept_receipts import Missing, ask_for_bids, fault_of, renew_report_receipt
+from pdqs.owner.overdue import is_overdue, overdue_in_words
 from pdqs.owner.receipt_checks import lines_of, paid_by
 from pdqs.owner.review import Device
-from pdqs.present.text import printable
+from pdqs.owner.short_receipts import SAYS_LESS, falls_short
+from pdqs.owner.statement import Money, adds_up, repeated, taken, unconfirmed
 from pdqs.protocol.device_messages import ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import Posting
-from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
+from pdqs.protocol.problems import MarketError, ProblemType
 from pdqs.protocol.summaries import NoticeSummary
 
 OVER = ("settled", "cancelled")
 _MOST_LINES = 20
 """So many lines of a statement about one round are kept as evidence; an honest market has one."""
+_MOST_NOTES = 12
+"""So often is it kept that a report was paid or taken back; a fault is told at each look all the same."""
 
 
 def settle_up(
     device: Device, client: OwnerClient, notice: RoundNotice, now_ms: int, statement: Sequence[Posting] | None = None
 ) -> None:
-    """Of a round that is over: what was paid, held to what was promised; of one noted as paid: whether it still is."""
+    """Of a round that is over: what was paid, held to what was promised; of one noted as paid: whether it still is. A
+    receipt that says less than was promised is told after that, and asked for again."""
+    _settle(device, client, notice, now_ms, statement)
+    renew_report_receipt(device, client, notice)
+
+
+def _settle(
+    device: Device, client: OwnerClient, notice: RoundNotice, now_ms: int, statement: Sequence[Posting] | None
+) -> None:
     stored = device.ledger.account().report(device.market, notice.round_id)
     if stored is None or (stored.paid_micros is None and notice.state not in OVER):
         return
@@ -40,10 +55,10 @@ def settle_up(
         look_again(device, stored, client.statement() if statement is None else statement, now_ms)
         return
     receipt = client.report_if_any(notice.round_id)
-    if receipt is not None:
+    if stored.accepted_at_ms is None:
+        if receipt is None:
+            return
         device.take_receipt(notice, receipt)
-    elif stored.accepted_at_ms is None:
-        return
     take_payment(device, notice, receipt, client.statement() if statement is None else statement, now_ms)
 
 
@@ -77,26 +92,78 @@ def look_again(device: Device, made: StoredReport, statement: Sequence[Posting],
 def _note(
     device: Device, kind: str, round_id: str, lines: Sequence[Posting], now_ms: int, **micros: int | None
 ) -> None:
-    """Keep what became of the money, and the lines of the statement that say so."""
-    said = json.dumps([line.model_dump() for line in lines[:_MOST_LINES]], sort_keys=True, separators=(",", ":"))
-    device.ledger.note(kind, market=device.market, round_id=round_id, at_ms=now_ms, **micros, statement=said)
+    """Keep what became of the money, and the lines of the statement that say so.
+
+    What a statement says is the market's to change at every look, and her account must not grow with it: the lines are
+    kept the first time that she was paid and the first time that it was taken back, later their hash, and not for ever.
+    """
+    said = json.dumps(
+        [line.model_dump() for line in lines[:_MOST_LINES]], sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    before = device.ledger.account().money(device.market, round_id)
+    if len(before) >= _MOST_NOTES:
+        return
+    is_first = all(entry["kind"] != kind for entry in before)
+    shown = {"statement": said} if is_first else {"statement_hash": hashlib.sha256(said.encode()).hexdigest()}
+    device.ledger.note(kind, market=device.market, round_id=round_id, at_ms=now_ms, **micros, **shown)
 
 
-def look_over(device: Device, client: OwnerClient, notices: Sequence[NoticeSummary], now_ms: int) -> list[str]:
-    """All that was reported from here in a market, beside its list of rounds: a sentence for each that is at fault."""
-    reports = [each for each in device.ledger.account().reports() if each.market == device.market]
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What is at fault, in sentences, and the payouts that she has not said she got, newest first.
+
+    ``notes`` are sentences that are to be known, and nobody's fault.
+    """
+
+    faults: list[str]
+    payouts: list[Posting]
+    notes: list[str]
+
+
+def look_over(
+    device: Device,
+    client: OwnerClient,
+    notices: Sequence[NoticeSummary],
+    now_ms: int,
+    owed: Callable[[], int] | None = None,
+) -> Looked:
+    """All that was bid and reported from here in a market, beside its list of rounds: a sentence for each that is at
+    fault, and for money that no round accounts for. ``owed`` asks for what she is shown as owed to her, where that is
+    shown."""
+    missing = _of_bids(device, client, notices, now_ms)
+    account = device.ledger.account()
+    reports = [each for each in account.reports() if each.market == device.market]
     if not reports:
-        return []
+        return Looked(faults=missing.faults, payouts=[], notes=missing.notes)
     try:
-        statement = client.statement()
+        money, apart = _money(client, owed)
     except MarketError as fault:
         if fault.type is not ProblemType.BAD_ANSWER:
             raise
-        return [f"What the market says of your money cannot be read: {fault}."]
+        unread = f"What the market says of your money cannot be read: {fault}."
+        return Looked(faults=[*missing.faults, unread], payouts=[], notes=missing.notes)
     states = {notice.round_id: notice.state for notice in notices}
-    looking = _Looking(device=device, client=client, statement=statement, now_ms=now_ms)
+    looking = _Looking(device=device, client=client, statement=money.lines, now_ms=now_ms)
     found = [looking.fault(each, states.get(each.round_id, "")) for each in reports]
-    return [sentence for sentence in found if sentence]
+    payouts = unconfirmed(money.lines, account.received(device.market))
+    faults = [*missing.faults, *filter(None, found), *apart, *taken(money.lines)]
+    return Looked(faults=faults, payouts=payouts, notes=missing.notes)
+
+
+def _of_bids(device: Device, client: OwnerClient, notices: Sequence[NoticeSummary], now_ms: int) -> Missing:
+    found, dropped = ask_for_bids(device, client, notices), look_for_offers(device, client, notices, now_ms)
+    return Missing(faults=[*found.faults, *dropped.faults], notes=[*found.notes, *dropped.notes])
+
+
+def _money(client: OwnerClient, owed: Callable[[], int] | None) -> tuple[Money, list[str]]:
+    """The statement, and why it is none: asked for twice before that is said, for it may change meanwhile."""
+    for _ in range(2):
+        money = client.money()
+        apart = [*adds_up(money, () if owed is None else (owed(),)), *repeated(money.lines)]
+        if not apart:
+            break
+    return money, apart
 
 
 @final
@@ -109,18 +176,19 @@ class _Looking:
 
     def fault(self, made: StoredReport, state: str) -> str:
         """What is wrong about one report; ``state`` is its round's in the market's list, empty if it is not there."""
-        where = f"Round {made.round_id}: "
-        try:
-            wrong = self._wrong(made, state)
-        except OfferRefused as fault:
-            wrong = str(fault).removeprefix(f"round {made.round_id}: ")
-        except NotFoundError as fault:
-            wrong = f"the market said: {printable(str(fault))}"
-        except MarketError as fault:
-            if fault.type is not ProblemType.BAD_ANSWER:
-                raise
-            wrong = str(fault)
-        return f"{where}{wrong}." if wrong else ""
+        return fault_of(made.round_id, lambda: self._wrong(made, state) or self._less(made, state))
+
+    def _less(self, made: StoredReport, state: str) -> str:
+        """That the receipt still says less than was promised; it is asked for again while the round is listed."""
+        account = self.device.ledger.account()
+        where = (made.market, made.round_id)
+        now, bid = account.report(*where), account.bid(*where)
+        if now is None or not falls_short(bid, now.receipt):
+            return ""
+        if not state:
+            return SAYS_LESS
+        renew_report_receipt(self.device, self.client, self.client.notice(made.round_id))
+        return ""
 
     def _wrong(self, made: StoredReport, state: str) -> str:
         signed = f"the market signed for your report, promised {exact_money(made.payment_micros)} and"
@@ -135,4 +203,15 @@ class _Looking:
             settle_up(self.device, self.client, notice, self.now_ms, self.statement)
             unpaid = state == "cancelled" and made.accepted_at_ms is not None and notice.state not in OVER
             return f"{signed} lists the round as cancelled" if unpaid else ""
+        elif made.accepted_at_ms is not None:
+            late = self._overdue(made)
+            return f"{signed} {late}" if late else ""
         return ""
+
+    def _overdue(self, made: StoredReport) -> str:
+        """That the round should be over by now, where it should and what was promised is not in the statement."""
+        bid = self.device.ledger.account().bid(made.market, made.round_id)
+        paid = paid_by(lines_of(made.round_id, self.statement)) or 0
+        if bid is None or paid >= made.payment_micros or not is_overdue(bid.terms, self.now_ms):
+            return ""
+        return overdue_in_words(bid.terms, self.now_ms)

@@ -24,8 +24,9 @@ MARGIN_MS = 5_000
 that clock go back by more, or a time that it tells lie further ahead of it."""
 
 Stage = Literal[
-    "answer", "notice", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment", "afterwards"
+    "answer", "notice", "looks", "bidding", "offer", "drawing", "bid receipt", "report receipt", "payment", "afterwards"
 ]
+"""When a check is made. ``looks``, of what a question looks like, is for as long as it may still be answered."""
 
 
 @final
@@ -45,6 +46,8 @@ class Promise:
     seed_hash: str
     nonce_hash: str
     """What the draws are committed to; empty for a round that was opened before there were draws."""
+    receipt_form: int
+    """2: receipts say whose they are and what was asked; 1 in a round from before they did."""
 
 
 @final
@@ -83,9 +86,9 @@ class Told:
     owner_id: str = ""
     """Who the market takes her for now."""
     known_as: frozenset[str] = frozenset()
-    """Who it took her for in her bids before."""
-    secrets_before: frozenset[str] = frozenset()
-    """What the draws of other rounds that she bid in were committed to."""
+    """Who it took her for in her bids before, or when she enrolled."""
+    known_secrets: frozenset[str] = frozenset()
+    """Commitments to secrets of other rounds that are known by now (:mod:`pdqs.owner.commitments_before`)."""
 
 
 Check = Callable[..., str | None]
@@ -132,4 +135,5 @@ def _promised(terms_text: str) -> Promise:
         by_lot=_goes_by_lot(terms),
         seed_hash=str(said.get("seed_hash", "")),
         nonce_hash=str(said.get("nonce_hash", "")),
+        receipt_form=2 if said.get("receipt_form") == 2 else 1,
     )

@@ -13,11 +13,14 @@ from typing import Any, final
 
 from pdqs.owner.account import StoredBid, StoredReport
 from pdqs.owner.client import OwnerClient
-from pdqs.owner.errors import DeviceError
-from pdqs.owner.review import Device, Review
-from pdqs.owner.settling import look_over, settle_up
+from pdqs.owner.dropped import dropped_from
+from pdqs.owner.errors import DeviceError, OfferRefused
+from pdqs.owner.review import Device, Review, encoded
+from pdqs.owner.settling import Looked, look_over, settle_up
+from pdqs.owner.statement import unconfirmed
 from pdqs.owner.withdrawing import send_stored, take_back
 from pdqs.protocol.device_messages import MyRound, RoundNotice
+from pdqs.protocol.market_messages import Posting
 from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType
 from pdqs.protocol.summaries import NoticeSummary
 
@@ -80,6 +83,8 @@ class Visit:
     def review(self, round_id: str) -> Review:
         """Everything the market says about a round, checked; what the lot decided is kept, and what is asked."""
         mine = self.mine(round_id)
+        if wrong := dropped_from(self.device, mine, self.clock()):
+            raise OfferRefused(f"round {round_id}: {wrong}")
         if mine.offer is None:
             raise NotFoundError(ProblemType.NO_OFFER, f"you have no offer in round {round_id}")
         self.device.catch_up(mine.notice, mine.bid)
@@ -98,6 +103,7 @@ class Visit:
         made = self.stored(review.offer.round_id)
         if made is not None:
             return made
+        encoded(review.asking.domain, value)  # first: what is asked of the market must not tell which answer it is
         fresh = self.client.offer(review.offer.round_id)
         return self.device.report(review, value, fresh=fresh, now_ms=self.clock(), agreed=agreed)
 
@@ -123,6 +129,18 @@ class Visit:
         """Of a round that is over: what was paid, held to what was promised; if noted as paid, whether it still is."""
         settle_up(self.device, self.client, notice, self.clock())
 
-    def look_over(self, notices: Sequence[NoticeSummary]) -> list[str]:
+    def look_over(self, notices: Sequence[NoticeSummary], owed: Callable[[], int] | None = None) -> Looked:
         """All that was reported from here, beside the market's list of rounds: a sentence for each that is at fault."""
-        return look_over(self.device, self.client, notices, self.clock())
+        return look_over(self.device, self.client, notices, self.clock(), owed)
+
+    def payouts(self) -> list[Posting]:
+        """Payouts that she has not said she got, newest first; of one who reported from here."""
+        account = self.device.ledger.account()
+        if not account.made(self.device.market):
+            return []
+        return unconfirmed(self.client.statement(), account.received(self.device.market))
+
+    def got(self, payout: Posting) -> None:
+        """She says that a payout came."""
+        said = {"transaction_id": payout.transaction_id, "amount_micros": payout.amount_micros}
+        self.device.ledger.note("received", market=self.device.market, **said, at_ms=self.clock())

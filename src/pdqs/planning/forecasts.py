@@ -23,7 +23,7 @@ from pdqs.model.query import Count, Histogram, Mean, Median, Quantile
 from pdqs.planning.changes import Change, changed_terms
 from pdqs.planning.guesses import Guess, shares_of
 from pdqs.planning.search import Tried, WidthAt, cheapest, polished, round_budgets
-from pdqs.planning.typical import Look, Width, typical_width
+from pdqs.planning.typical import Look, Over, Width, never, typical_width
 from pdqs.planning.units import Unit, unit_of
 from pdqs.present.frames import Cells, Framed, plain
 from pdqs.present.text import Shown, in_digits, table
@@ -75,18 +75,16 @@ class Plan(Shown, Framed):
     def delta(self, alpha: float) -> float:
         """delta with ``Pr[|error of the share| >= alpha] <= delta``: 2 exp(-2 alpha^2 I), I the information.
 
-        By Hoeffding's inequality.
-
-        This is the paper's (alpha, delta) statement with its sides put right.
+        By Hoeffding's inequality. This is the paper's (alpha, delta) statement with its sides put right.
         """
         if not number(alpha, "alpha", PlanError) > 0:
             raise PlanError(f"alpha must be above 0, got {alpha}")
         return min(1.0, 2.0 * math.exp(-2.0 * alpha * alpha * self.information))
 
-    def curve(self, points: int = 12, budgets: Sequence[float] = ()) -> PlanCurve:
-        """Half-widths for these budgets, or for round ones from a twentieth of this one to four times it."""
+    def curve(self, points: int = 12, budgets: Sequence[float] = (), over: Over = never) -> PlanCurve:
+        """Half-widths for these budgets, or for round ones from 1/20 of this one to 4 times it; ``over`` as in plan."""
         at = np.array(budgets, dtype=np.float64) if len(budgets) else round_budgets(self.budget, points)
-        found = [self._again(self.terms, np.array(self.guess), float(budget)) for budget in at]
+        found = [self._again(self.terms, np.array(self.guess), float(budget), over) for budget in at]
         return PlanCurve(
             plan=self,
             budgets=at,
@@ -100,11 +98,11 @@ class Plan(Shown, Framed):
         rows = [(each, self._again(each.terms, each.shares, self.budget)) for each in others]
         return PlanChanges(plan=self, found=tuple((each, other.half_width) for each, other in rows))
 
-    def _again(self, terms: Terms, shares: Floats, budget: float) -> Plan:
+    def _again(self, terms: Terms, shares: Floats, budget: float, over: Over = never) -> Plan:
         if terms is self.terms and budget == self.budget:
             return self
         asked = _Asked(terms, shares, self.owners, self.level, self.guessed)
-        return asked.plan(budget, asked.width(budget, Look.CURVE))
+        return asked.plan(budget, asked.width(budget, Look.CURVE, over))
 
     def to_dict(self) -> dict[str, object]:
         """The plan as plain values that JSON takes, its terms and their hash among them."""
@@ -241,8 +239,8 @@ class _Asked:
     level: float
     guessed: bool
 
-    def width(self, budget: float, look: Look = Look.WHOLE) -> Width:
-        return typical_width(self.terms, self.shares, self.owners, budget, self.level, look)
+    def width(self, budget: float, look: Look = Look.WHOLE, over: Over = never) -> Width:
+        return typical_width(self.terms, self.shares, self.owners, budget, self.level, look, over)
 
     def half_width(self, found: Width) -> float:
         return found.value if unit_of(self.terms.query, guessed=self.guessed).of_values else found.share
@@ -273,11 +271,13 @@ def plan(
     budget: float | None = None,
     level: float = 0.95,
     guess: Guess | None = None,
+    over: Over = never,
 ) -> Plan:
     """The budget for a half-width, or the half-width for a budget (that of the terms if neither is given).
 
     ``half_width`` is in the units of the query (:class:`Plan`). ``guess`` is the share who say 1, for a count, or the
-    share of each value of the domain; left out, it is one half, or the same for all.
+    share of each value of the domain; left out, it is one half, or the same for all. From when ``over()`` is true, the
+    half-width of a budget is read off fewer typical rounds, one at least: whoever waits for it waits no longer.
 
     >>> import pdqs
     >>> terms = pdqs.presets.sound(query=pdqs.Count(), budget=1.0)
@@ -299,7 +299,7 @@ def plan(
     money = terms.budget if budget is None else number(budget, "budget", PlanError)
     if money < 0:
         raise PlanError(f"budget must be a finite number of at least 0, got {money:g}")
-    return asked.plan(money, asked.width(money))
+    return asked.plan(money, asked.width(money, over=over))
 
 
 def forecast_half_width(information: float, owners: int, level: float = 0.95) -> float:

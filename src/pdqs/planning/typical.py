@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import final
@@ -44,6 +45,14 @@ _LEAST_ASKED = 256
 _OWNERS_IN_ALL = 4000
 _MOST_ANSWERS, _SURE = 48, 0.02
 _SEED = 20_261
+
+Over = Callable[[], bool]
+"""Whether there is no more time: then as little more is looked at as gives a figure at all."""
+
+
+def never() -> bool:
+    """There is all the time in the world."""
+    return False
 
 
 @final
@@ -88,13 +97,15 @@ NOTHING = Width(
 )
 
 
-def typical_width(terms: Terms, shares: Floats, owners: int, budget: float, level: float, look: Look) -> Width:
+def typical_width(
+    terms: Terms, shares: Floats, owners: int, budget: float, level: float, look: Look, over: Over = never
+) -> Width:
     """What a budget buys from so many owners whose values have these shares."""
     if not budget > 0:
         return NOTHING
     size = min(owners, LARGEST)
     part = size / owners
-    sized, offers = _offers(terms, size, budget * part, look)
+    sized, offers = _offers(terms, size, budget * part, look, over)
     drawn = isinstance(terms.bound_rule, Asks)
     largest = min(owners, _LARGEST_LOTTERY if drawn else _LARGEST_OF_ALL)
     # So little money an owner that few were asked: a larger market, and then more money. A lottery that asks few of
@@ -103,12 +114,15 @@ def typical_width(terms: Terms, shares: Floats, owners: int, budget: float, leve
         grown = min(8 * size, largest)
         part = min(part * (grown / size if grown > size else 8.0), 1.0)
         size = grown
-        sized, offers = _offers(terms, size, budget * part, look)
-    rounds = [found for at, made in enumerate(offers) for found in _rounds(made, sized, shares, level, at, look)]
+        sized, offers = _offers(terms, size, budget * part, look, over)
+    rounds: list[Width] = []
+    for at, made in enumerate(offers):
+        if not (rounds and over()):
+            rounds += _rounds(made, sized, shares, level, at, look, over)
     return _average(rounds, part, size / owners)
 
 
-def _offers(terms: Terms, size: int, budget: float, look: Look) -> tuple[Terms, list[Offers]]:
+def _offers(terms: Terms, size: int, budget: float, look: Look, over: Over) -> tuple[Terms, list[Offers]]:
     """Typical markets of this size, and their terms."""
     terms = dataclasses.replace(terms, budget=budget)
     markets = _effort(terms, look).of(size)
@@ -117,7 +131,11 @@ def _offers(terms: Terms, size: int, budget: float, look: Look) -> tuple[Terms, 
     dealt, drawn = (rng.permutation(ranks).reshape(markets, size) for _ in range(2))
     bids = [np.clip(terms.bid_prior.quantile(part), *terms.bid_range) for part in dealt]
     words = (drawn * 2.0**BITS).astype(np.uint32)
-    return terms, [clear(part, terms, draws=own) for part, own in zip(bids, words, strict=True)]
+    found: list[Offers] = []
+    for part, own in zip(bids, words, strict=True):
+        if not (found and over()):
+            found.append(clear(part, terms, draws=own))
+    return terms, found
 
 
 @final
@@ -141,7 +159,7 @@ def _effort(terms: Terms, look: Look) -> _Effort:
     return _Effort(1, 4) if look is Look.GLANCE else _Effort(8, 6)
 
 
-def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, look: Look) -> list[Width]:
+def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int, look: Look, over: Over) -> list[Width]:
     """A few answers from the same offers: to clear is slower than to answer."""
     effort = _effort(terms, look)
     times = effort.answers if len(offers) < _OWNERS_IN_ALL else 2
@@ -150,12 +168,17 @@ def _rounds(offers: Offers, terms: Terms, shares: Floats, level: float, at: int,
     rng = np.random.default_rng([_SEED, at])
     codes = typical_codes(shares, len(offers), terms.domain_size)
 
-    def some(count: int) -> list[Width]:
-        return [_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)) for _ in range(count)]
+    found: list[Width] = []
 
-    found = some(times)
-    while look is Look.WHOLE and len(offers) >= _OWNERS_IN_ALL and len(found) < _MOST_ANSWERS and _unsure(found):
-        found += some(2)
+    def some(count: int) -> None:
+        for _ in range(count):
+            if not (found and over()):
+                found.append(_round(offers, terms, rng.permutation(codes), shares, level, SeededEntropy(rng)))
+
+    some(times)
+    many = look is Look.WHOLE and len(offers) >= _OWNERS_IN_ALL
+    while many and len(found) < _MOST_ANSWERS and not over() and _unsure(found):
+        some(2)
     return found
 
 

@@ -52,6 +52,9 @@ def in_digits(amount: float, digits: int = 6) -> str:
 
 
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSHOWN_IN_LINES = re.compile(f"(?!\n){_UNSHOWN.pattern}")
+_SPACES = re.compile("[ \u00a0\u2000-\u200a\u202f\u205f\u3000]+")
+_MARKS = re.compile('["\u00ab\u00bb\u201c-\u201f\u2033\u2036\u2039\u203a\u2e42\u300c-\u300f\u301d-\u301f\uff02]')
 
 
 def printable(text: str, most: int = 400) -> str:
@@ -64,6 +67,27 @@ def printable(text: str, most: int = 400) -> str:
     """
     shown = _UNSHOWN.sub("?", text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def spelled_out(json_text: str) -> str:
+    """The same JSON with what a terminal must not be told spelled by its number; its line breaks stand.
+
+    >>> spelled_out('["a\\u009b2J\\u202e"]') == r'["a\\u009b2J\\u202e"]'
+    True
+    """
+    return _UNSHOWN_IN_LINES.sub(lambda sign: f"\\u{ord(sign[0]):04x}", json_text)
+
+
+def quoted(text: str, most: int = 400) -> str:
+    """The same in quotation marks, where others' words stand beside one's own; none of theirs closes the quotation.
+
+    Nor do wide spaces among them pass for columns.
+
+    >>> quoted("Ann\u201d. All is well.    \u201cso")
+    "\u201cAnn'. All is well. 'so\u201d"
+    """
+    within = _MARKS.sub("'", printable(_SPACES.sub(" ", text), most))
+    return f"\u201c{within}\u201d"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

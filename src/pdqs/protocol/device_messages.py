@@ -8,9 +8,17 @@ such field, and unknown fields are refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from pdqs.model.domain import Domain
 from pdqs.model.errors import DomainError
@@ -28,8 +36,13 @@ and what the market adds to it. A device keeps the document with each bid."""
 # No control characters, and none that turn the direction of writing: what is shown is what was said.
 _PRINTED = r"^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$"
 
-Text = Annotated[str, StringConstraints(max_length=400, pattern=_PRINTED)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=_PRINTED)]
+MOST_TEXT = 400
+Text = Annotated[str, StringConstraints(max_length=MOST_TEXT, pattern=_PRINTED)]
+MOST_LETTERS = 80
+"""Of a name."""
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MOST_LETTERS, pattern=_PRINTED)]
+Reference = Annotated[str, StringConstraints(max_length=200, pattern=_PRINTED)]
+"""What a line of money is called, and where it stands."""
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,3}_[0-9a-f]{24}$", max_length=28)]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", max_length=64)]
 Signature = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{128})?$", max_length=128)]
@@ -38,6 +51,7 @@ Micros = Annotated[int, Field(ge=0, le=MOST_MICROS)]
 BidMicros = Annotated[int, Field(ge=0, le=MOST_BID_MICROS)]
 Millis = Annotated[int, Field(ge=0, le=MOST_MILLIS)]
 StageNumber = Annotated[int, Field(ge=1, le=MOST_STAGES)]
+EpsilonMax = Annotated[float, Field(gt=0, le=20)]
 Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 
 
@@ -138,9 +152,10 @@ class RoundNotice(Message):
     ``terms`` is the frozen document as canonical JSON text and ``terms_hash`` its SHA-256 in hexadecimal: the device
     hashes the text as it stands. The document's keys: ``round``, ``attribute``, ``bids_close_at_ms``,
     ``report_seconds``, ``minimum_owners``, ``receipt_key`` (the public Ed25519 key of the market's receipts, in
-    hexadecimal), ``seed_hash``, ``nonce_hash``, ``nonce_by`` and ``nonce_seconds`` (what the draws are committed to,
-    who holds the nonce and how long it may take to be told), ``asked_by``, ``purpose`` and ``use`` (who asks, why and
-    what for, where it is said), and ``terms`` (the core's canonical terms).
+    hexadecimal), ``receipt_form`` (2: receipts say whose they are and what was asked), ``seed_hash``, ``nonce_hash``,
+    ``nonce_by`` and ``nonce_seconds`` (what the draws are committed to, who holds the nonce and how long it may take to
+    be told), ``asked_by``, ``purpose`` and ``use`` (who asks, why and what for, where it is said), and ``terms`` (the
+    core's canonical terms).
 
     What is asked of a value, whole or less of it, is in the terms (``question``). ``report_seconds`` is the time of
     each stage; ``stages`` has those that have opened, and ``reports_close_at_ms`` is the end of the last one.
@@ -151,7 +166,7 @@ class RoundNotice(Message):
     question: Question
     bid_low_micros: BidMicros
     bid_high_micros: BidMicros
-    epsilon_max: Annotated[float, Field(gt=0, le=20)]
+    epsilon_max: EpsilonMax
     bids_close_at_ms: Millis
     reports_close_at_ms: Millis | None
     terms: Annotated[str, StringConstraints(max_length=MOST_TERMS)]
@@ -172,11 +187,42 @@ class Bid(Message):
     replaces: Millis | None = None
 
 
-class BidReceipt(Message):
-    """The market has kept this bid: signed, see :mod:`pdqs.protocol.receipts`."""
+class OwnersReceipt(Message):
+    """What the market signs for: see :mod:`pdqs.protocol.receipts`.
+
+    ``pseudonym`` is whose it is: her name in the round, as the record and the tree over the bids have it, so that a
+    market cannot give one receipt to two owners and call it the other's. It and what else receipts have said since are
+    all there, or none: a round whose terms do not say ``receipt_form`` 2 was frozen before.
+    """
 
     round_id: Identifier
     terms_hash: Hash
+    pseudonym: Hash | None = None
+    said_since: ClassVar[frozenset[str]] = frozenset({"pseudonym"})
+    may_be_none: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def is_of_form_2(self) -> bool:
+        """Whether it says whose it is, and what was asked."""
+        return self.pseudonym is not None
+
+    @model_validator(mode="after")
+    def _says_all_of_it_or_nothing(self) -> Self:
+        said = self.model_fields_set & self.said_since
+        held = {name for name in said if getattr(self, name) is not None} | (said & self.may_be_none)
+        if said and held != self.said_since:
+            raise ValueError("a receipt says whose it is and all of what was asked, or nothing of it")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _written(self, inner: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # else it has no schema
+        told: dict[str, object] = inner(self)
+        return told if self.is_of_form_2 else {k: v for k, v in told.items() if k not in self.said_since}
+
+
+class BidReceipt(OwnersReceipt):
+    """The market has kept this bid. Signed."""
+
     bid_micros: BidMicros
     placed_at_ms: Millis
     signature: Signature = ""
@@ -233,20 +279,26 @@ class Report(Message):
     code: Annotated[int, Field(ge=0, lt=MOST_CODES)]
 
 
-class ReportReceipt(Message):
+class ReportReceipt(OwnersReceipt):
     """The market has kept this report; the payment follows when the round is settled. Signed.
 
     ``ordinal`` counts the owner's reports in this market, this one among them: a device that goes back to an older file
     finds that the market has counted on.
+
+    ``q_numerator``, ``stage`` and ``side`` are what the offer asked of her, so that a market which asks for more than
+    its record says is convicted by its own signature.
     """
 
-    round_id: Identifier
-    terms_hash: Hash
     code: Annotated[int, Field(ge=0, lt=MOST_CODES)]
     received_at_ms: Millis
     payment_micros: Micros
     ordinal: Annotated[int, Field(ge=0, le=10**9)]
+    q_numerator: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    stage: StageNumber | None = None
+    side: Annotated[int, Field(ge=0, lt=MOST_CODES)] | None = None
     signature: Signature = ""
+    said_since: ClassVar[frozenset[str]] = frozenset({"pseudonym", "q_numerator", "stage", "side"})
+    may_be_none: ClassVar[frozenset[str]] = frozenset({"side"})
 
 
 class MyRound(Message):

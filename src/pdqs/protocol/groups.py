@@ -27,10 +27,11 @@ class GroupNames(Message):
 
 
 class Group(Message):
-    """A group, and how many owners are in it who could bid."""
+    """A group, and how many owners are in it who could bid; of a small one consumers are told ``fewer_than`` alone."""
 
     name: str
-    owners: int
+    owners: int | None
+    fewer_than: int | None = None
 
 
 class GroupList(Message):

@@ -20,6 +20,7 @@ from pdqs.protocol.device_messages import (
     Millis,
     Name,
     Question,
+    Reference,
     StageNumber,
     Text,
 )
@@ -39,6 +40,9 @@ MARKET_ESTIMATORS = tuple(estimator for estimator in EstimatorName if estimator 
 Role = Literal["consumer", "owner", "operator"]
 RoundState = Literal["draft", "open", "reporting", "settled", "cancelled"]
 Whole = Annotated[int, Field(ge=0, le=2**53)]
+MOST_COUNTED_MICROS = 2**53 - 1
+"""No sum of money is larger that every program counts exactly, to the last micro-unit."""
+LineMicros = Annotated[int, Field(ge=-MOST_COUNTED_MICROS, le=MOST_COUNTED_MICROS)]
 SignedMicros = Annotated[int, Field(ge=-(10**18), le=10**18)]
 Secret = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{20,80}$", max_length=80)]
 Cursor = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,120}$", max_length=120)]
@@ -162,6 +166,9 @@ class RoundPlan(Message):
     """What the answer will be used for; the same."""
     groups: Groups = Field(default_factory=list)
     """Whom the round is for: owners in any of these groups, and nobody else; none: every owner. The same."""
+    only_with_answer: bool = False
+    """Whether the round is called off when bids close and even reports of all who would be asked could not answer: then
+    nobody is asked and the escrow goes back. Rounds that are planned on the pages always are. The same."""
 
 
 class NonceReveal(Message):
@@ -191,6 +198,8 @@ class RoundStanding(Message):
     escrow_micros: Micros
     reason: str | None
     """Why it was cancelled."""
+    answered: bool = False
+    """Whether it is settled with an answer; one that is settled without had too little to go by."""
 
 
 class Round(RoundStanding):
@@ -246,23 +255,23 @@ class AnswerMessage(Message):
 
 
 class Transfer(Message):
-    """Money to move: into a consumer's balance (deposit) or out of anyone's (payout)."""
+    """Money to move: into a consumer's balance (deposit), back out of it (refund), or out of an owner's (payout)."""
 
     user_id: Identifier
     amount_micros: Annotated[int, Field(ge=1, le=MOST_BUDGET_MICROS)]
 
 
-EntryKind = Literal["deposit", "escrow", "settlement", "return", "payout", "reversal"]
-"""What a transaction is about; a reversal mirrors a deposit or a payout that was entered wrongly."""
+EntryKind = Literal["deposit", "escrow", "settlement", "return", "payout", "refund", "reversal", "given-up"]
+"""What a transaction is about; a reversal mirrors a deposit, a payout or a refund that was entered wrongly."""
 
 
 class Posting(Message):
     """One line of the ledger: an amount added to an account (negative: taken from it)."""
 
-    transaction_id: Annotated[str, Field(max_length=200)]
+    transaction_id: Reference
     kind: EntryKind
-    account: Annotated[str, Field(max_length=200)]
-    amount_micros: SignedMicros
+    account: Reference
+    amount_micros: LineMicros
     at_ms: Millis
     round_id: Identifier | None
 
@@ -287,7 +296,7 @@ class Statement(Message):
 class AccountBalance(Message):
     """One kind of account in the trial balance."""
 
-    account: Literal["world", "consumer", "owner", "escrow"]
+    account: Literal["world", "consumer", "owner", "escrow", "given-up"]
     accounts: Whole
     balance_micros: SignedMicros
     postings_micros: SignedMicros

@@ -41,6 +41,8 @@ class Deed(Message):
     what: str
     about: str
     about_name: str
+    amount_micros: Micros | None = None
+    """How much money it is about, where no entry of the ledger tells."""
 
 
 class DeedPage(Message):
@@ -81,6 +83,8 @@ class PayoutBatch(Message):
     paid_micros: Micros
     over_micros: Micros
     """What was paid beyond what was owed, as far as nobody has seen to it yet."""
+    let_be_micros: Micros = 0
+    """What was paid beyond what was owed and was let be: given up, or given back by other means."""
 
 
 class PayoutBatchPage(Message):
@@ -91,9 +95,13 @@ class PayoutBatchPage(Message):
 
 
 class Confirmation(Message):
-    """What a provider says of a batch, as the text of its CSV file: ``reference``, ``status`` and ``amount``."""
+    """What a provider says of a batch, as the text of its CSV file: ``reference``, ``status`` and ``amount``.
+
+    ``came_back``: what it tells as failed after it was entered as paid is with the operator again, and is undone.
+    """
 
     text: Annotated[str, Field(max_length=200_000)]
+    came_back: bool = False
 
 
 class PayoutRemark(Message):
@@ -101,14 +109,16 @@ class PayoutRemark(Message):
 
     ``beyond``: it paid more than is owed by now. ``paid-after-all``: it was told as failed before, or called off.
     ``by-hand``: she was paid by hand too since the batch was made. ``failed-after-all``: it was entered as paid, and
-    stays so. ``entered_micros`` are taken off what is owed to her; ``over_micros`` are what is beyond it.
+    stays so until it is said that it came back. ``paid-again``: what was entered of it was undone, and it is told as
+    paid; whether it was is for an operator to say, and all of it is kept apart. ``entered_micros`` are
+    taken off what is owed to her, or were; ``over_micros`` are what is beyond it.
     """
 
     row: int
     reference: str
     user_id: str
     name: str
-    why: Literal["beyond", "paid-after-all", "by-hand", "failed-after-all"]
+    why: Literal["beyond", "paid-after-all", "by-hand", "failed-after-all", "paid-again"]
     amount_micros: Micros
     entered_micros: Micros
     over_micros: Micros
@@ -122,13 +132,19 @@ class ConfirmedBatch(PayoutBatch):
 
 
 class Overpaid(Message):
-    """What a provider paid somebody beyond what was owed to her then, and what is owed to her now."""
+    """What a provider paid somebody beyond what was owed to her then, and what is owed to her now.
+
+    ``given_up_micros``: what she gave up when her name was erased, and it can be taken off too.
+    ``undone``: how often what was entered of it was undone; if it was, an operator says whether it is paid.
+    """
 
     reference: Reference
     user_id: str
     name: str
     over_micros: Micros
     owed_micros: Micros
+    given_up_micros: Micros = 0
+    undone: int
 
 
 class OverpaidPage(Message):

@@ -54,6 +54,8 @@ class OwnPayout(Message):
     state: Literal["waiting", "paid", "failed"]
     over_micros: Micros = 0
     """How much of it was beyond what was owed to her, as far as that is open."""
+    let_be_micros: Micros = 0
+    """How much of it was beyond what was owed to her, and was let be."""
 
 
 class Export(Message):

@@ -63,6 +63,7 @@ class ProblemType(StrEnum):
     TOO_EARLY = "too-early"
     TOO_LATE = "too-late"
     CANCELLED = "cancelled"
+    STUCK = "stuck"
     BIDS_CLOSED = "bids-closed"
     BID_STANDS = "bid-stands"
     BID_WITHDRAWN = "bid-withdrawn"

@@ -1,30 +1,23 @@
 """Receipts that the market cannot take back: signed with Ed25519, by the key that a round's frozen terms name.
 
-What is signed is a line that says what for, then the receipt's kind, then its fields without the signature as JSON with
-sorted keys and no spaces; all of them are texts and whole numbers, so that every language writes the same bytes. The
-browser's twin is ``owner/browser/receipts.mjs``.
+What is signed is said in :mod:`pdqs.verifying.signatures`. The browser's twin is ``owner/browser/receipts.mjs``.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TypeVar
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pdqs.protocol.device_messages import BidReceipt, BidsRoot, ReportReceipt
+from pdqs.verifying import signatures
 
 Receipt = TypeVar("Receipt", BidReceipt, ReportReceipt, BidsRoot)
-
-_PURPOSE = b"pdqs receipt 1\n"
 
 
 def signed_bytes(receipt: BidReceipt | ReportReceipt | BidsRoot) -> bytes:
     """What a receipt's signature is over."""
-    fields = receipt.model_dump(exclude={"signature"})
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return _PURPOSE + type(receipt).__name__.encode() + b"\n" + text.encode()
+    return signatures.signed_bytes(type(receipt).__name__, receipt.model_dump())
 
 
 def sign(key: Ed25519PrivateKey, receipt: Receipt) -> Receipt:
@@ -65,9 +58,4 @@ def is_signed(public_key: str, receipt: BidReceipt | ReportReceipt | BidsRoot) -
     >>> is_signed(public, signed), is_signed(public, signed.model_copy(update={"bid_micros": 2}))
     (True, False)
     """
-    try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        key.verify(bytes.fromhex(receipt.signature), signed_bytes(receipt))
-    except (ValueError, InvalidSignature):
-        return False
-    return True
+    return signatures.is_signed_by(public_key, type(receipt).__name__, receipt.model_dump())

@@ -9,6 +9,7 @@ from pydantic import Field
 from pdqs.protocol.device_messages import (
     Attribute,
     BidMicros,
+    EpsilonMax,
     Hash,
     Identifier,
     Message,
@@ -60,7 +61,7 @@ class NoticeSummary(Message):
     domain_size: Annotated[int, Field(ge=2, le=10_000)]
     bid_low_micros: BidMicros
     bid_high_micros: BidMicros
-    epsilon_max: float
+    epsilon_max: EpsilonMax
     bids_close_at_ms: Millis
     reports_close_at_ms: Millis | None
     terms_hash: Hash
@@ -77,7 +78,7 @@ class NoticePage(Message):
 
 
 class TransferLine(Message):
-    """A deposit, a payout or the reversal of one, as it changed the balance of one person."""
+    """A deposit, a payout, a refund or the reversal of one, as it changed the balance of one person."""
 
     transaction_id: str
     kind: EntryKind

@@ -15,7 +15,8 @@ from typing import Protocol, Self, TypeVar
 import httpx
 from pydantic import ValidationError
 
-from pdqs.present.text import printable
+from pdqs.present.text import printable, quoted
+from pdqs.protocol.bounds import AMPLE, Bounds
 from pdqs.protocol.device_messages import Message
 from pdqs.protocol.market_messages import Redemption, Token
 from pdqs.protocol.patience import Patience, SetAlarm, quiet_alarm
@@ -41,8 +42,8 @@ _FIRST_WAIT_SECONDS = 0.1
 _TIMEOUT_SECONDS = 60.0
 _PATIENCE = frozenset({429, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 30.0
-_MOST_BYTES = 64 * 1024 * 1024
-"""An answer is not read beyond this: a market that never stops talking is cut off."""
+_MOST_PROBLEM_BYTES = 64 * 1024
+"""Why something was refused is not read where it is longer than this."""
 _MOST_SECONDS = 600.0
 """Nor waited for longer than this: one that says a byte a minute is cut off too."""
 _MOST_PAGES = 200
@@ -69,7 +70,7 @@ class Transport:
     """One caller's line to one market. Close it, or use it in a ``with`` block.
 
     ``transport`` lets tests answer in the market's place; ``sleep`` is what waiting means, ``set_alarm`` what tells
-    that an answer has taken too long.
+    that an answer has taken too long, ``bounds`` what an answer may be that is read as a message.
     """
 
     def __init__(
@@ -80,10 +81,11 @@ class Transport:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
         set_alarm: SetAlarm = quiet_alarm,
+        bounds: Bounds = AMPLE,
     ) -> None:
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_SECONDS, transport=transport)
-        self._sleep, self._patience = sleep, Patience(_MOST_SECONDS, set_alarm)
+        self._sleep, self._patience, self._bounds = sleep, Patience(_MOST_SECONDS, set_alarm), bounds
 
     def __enter__(self) -> Self:
         return self
@@ -124,13 +126,17 @@ class Transport:
         request = self._http.build_request(
             method, path, content=content, params=params, headers=headers, extensions=followed
         )
-        return _parsed(kind, self._answered(request, attempts, room))
+        return _parsed(kind, self._answered(request, attempts, self._bounds, room))
 
     def record(self, round_id: str) -> str:
         """The record of a settled round that the caller took part in, as it stands: for :func:`pdqs.verify`."""
+        return self.text(f"/v1/rounds/{round_id}/record")
+
+    def text(self, path: str) -> str:
+        """What stands at this path, as it stands."""
         followed = {"trace": self._patience.heard}
-        request = self._http.build_request("GET", f"/v1/rounds/{round_id}/record", extensions=followed)
-        return self._answered(request, ATTEMPTS).decode(errors="replace")
+        request = self._http.build_request("GET", path, extensions=followed)
+        return self._answered(request, ATTEMPTS, AMPLE).decode(errors="replace")
 
     def redeem(self, code: str) -> Token:
         """Exchange a one-time code for a token. Sent once: a code is good once."""
@@ -140,14 +146,14 @@ class Transport:
             raise UnauthorizedError(ProblemType.BAD_CODE, "this is not a one-time code: copy all of it") from None
         return self.ask(Token, "POST", "/v1/tokens", body=asked, attempts=1)
 
-    def _answered(self, request: httpx.Request, attempts: int, room: Room | None = None) -> bytes:
+    def _answered(self, request: httpx.Request, attempts: int, bounds: Bounds, room: Room | None = None) -> bytes:
         for attempt in range(attempts):
             last = attempt == attempts - 1
             wait = _FIRST_WAIT_SECONDS * 2**attempt
             try:
                 with self._patience.with_one_answer():
                     response = self._http.send(request, stream=True)
-                    content = _bounded(response, self._patience, room)
+                    content = _bounded(response, self._patience, bounds, room)
             except httpx.TransportError as fault:
                 if self._patience.is_over:
                     raise _endless() from None
@@ -190,7 +196,7 @@ def _parsed(kind: type[Answer], content: bytes) -> Answer:
     try:
         return kind.model_validate_json(content)
     except ValidationError as fault:
-        first = fault.errors()[0]
+        first = fault.errors(include_url=False, include_input=False)[0]  # which could be long, and once for each fault
         detail = f"the market's {kind.__name__} is not one: {printable(first['msg'])}"
         if first["loc"] == ("items",) and first["type"] == "too_long":
             detail = (
@@ -207,7 +213,7 @@ def _endless() -> MarketError:
     return MarketError(ProblemType.BAD_ANSWER, "the market's answer does not come to an end")
 
 
-def _bounded(response: httpx.Response, patience: Patience, room: Room | None) -> bytes:
+def _bounded(response: httpx.Response, patience: Patience, bounds: Bounds, room: Room | None) -> bytes:
     """All of an answer, unless there is too much of it or it takes too long."""
     parts, size = [], 0
     try:
@@ -216,7 +222,7 @@ def _bounded(response: httpx.Response, patience: Patience, room: Room | None) ->
             raise MarketError(ProblemType.BAD_ANSWER, "the market's answer is packed, which nobody asked for")
         for part in response.iter_bytes():
             size += len(part)
-            if size > _MOST_BYTES:
+            if size > bounds.size:
                 raise MarketError(ProblemType.BAD_ANSWER, "the market's answer is too long to be one")
             if room is not None:
                 room.take(size=len(part))
@@ -225,17 +231,21 @@ def _bounded(response: httpx.Response, patience: Patience, room: Room | None) ->
             parts.append(part)
     finally:
         response.close()
-    return b"".join(parts)
+    content = b"".join(parts)
+    if bounds.are_passed_by(content):
+        raise MarketError(ProblemType.BAD_ANSWER, "the market's answer has too many parts to be one")
+    return content
 
 
 def _error_of(response: httpx.Response, content: bytes) -> MarketError:
     """The error that the market raised, or one that says it answered with something else."""
     try:
-        found = json.loads(content)
+        found = json.loads(content if len(content) <= _MOST_PROBLEM_BYTES else b"{}")
         type_, detail = ProblemType.read(str(found.get("type"))), printable(str(found["detail"]))
         if type_ in (ProblemType.UNREACHABLE, ProblemType.BAD_ANSWER):  # what only this side says of the other
             type_ = ProblemType.OTHER
     except (ValueError, KeyError, AttributeError, RecursionError):
         type_ = ProblemType.BAD_ANSWER
-        detail = printable(f"the market answered {response.status_code} {response.reason_phrase}")
+        words = f" {quoted(response.reason_phrase, 80)}" if response.reason_phrase else ""
+        detail = f"the market answered {response.status_code}{words}"
     return ERRORS.get(response.status_code, MarketError)(type_, detail)

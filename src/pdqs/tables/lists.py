@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import final
 
 from pdqs.model.errors import FileError, InputError
 from pdqs.tables.delimited import SEPARATORS, label, text_of
 
 _MARK = "\ufeff"
-_ZIPPED = b"PK\x03\x04"
+_SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # of today, and of before 2007
+_TOLD = re.compile(r"sep=.?", re.IGNORECASE)
 
 
 @final
@@ -42,25 +45,31 @@ class Listing:
 
 def text_of_list(raw: bytes, path: Path) -> str:
     """The text of a list; a spreadsheet that was not saved as CSV is told so."""
-    if raw.startswith(_ZIPPED):
+    if raw.startswith(_SPREADSHEETS):
         raise InputError("this is a spreadsheet, not a CSV file: save it as CSV first")
     return text_of(raw, path)
 
 
-def read_list(text: str, path: Path, wanted: Sequence[str], *, alone: str = "") -> Listing:
+def read_list(
+    text: str, path: Path, wanted: Sequence[str], *, alone: str = "", also: Mapping[str, str] = MappingProxyType({})
+) -> Listing:
     """The rows of a list whose first one names the columns; with ``alone``, a list of one column may do without.
+
+    ``also`` are other words for columns, in small letters, each with the one that it stands for where no column has it.
 
     >>> read_list("\\ufeffName;Since;\\r\\n;;\\r\\nAnn;2020;\\r\\n", Path("list.csv"), ["name"]).rows
     [(3, ['Ann', '2020'])]
     >>> read_list("Ann\\n\\nBo\\n", Path("list.csv"), ["name"], alone="name").numbers
     [1, 3]
     """
-    found = _cells(text.removeprefix(_MARK), path, wanted)
+    found = _cells(text.removeprefix(_MARK), path, [*wanted, *also])
+    if found and _TOLD.fullmatch(",".join(found[0][1])):
+        found = found[1:]
     if not found and alone:
         return Listing(header=(alone,), rows=[])
     if not found:
         raise InputError(f"{label(path)}: the file is empty; its first line must name the columns")
-    header = tuple(cell.lower() for cell in found[0][1])
+    header = _header(found[0][1], also)
     if alone and alone not in header:
         if len(header) > 1:
             raise InputError(f"it has several columns, and none is called {alone}: write {alone} above the {alone}s")
@@ -78,6 +87,16 @@ def read_list(text: str, path: Path, wanted: Sequence[str], *, alone: str = "") 
     return Listing(header=header, rows=[(number, _fitted(number, row, header, path)) for number, row in found])
 
 
+def _header(cells: Sequence[str], also: Mapping[str, str]) -> tuple[str, ...]:
+    """Headings in small letters and single spaces, by the one word for each; beside that word, others are others.
+
+    >>> _header(["Member", "Since"], {"member": "name"}), _header(["Member", "Name:"], {"member": "name"})
+    (('name', 'since'), ('member', 'name'))
+    """
+    said = [" ".join(cell.lower().split()).rstrip(":") for cell in cells]
+    return tuple(word if also.get(word) in said else also.get(word, word) for word in said)
+
+
 def _cells(text: str, path: Path, wanted: Sequence[str]) -> list[tuple[int, list[str]]]:
     """Rows with something in them, without the empty cells at their ends, by their numbers."""
     separator = _separator(text, set(wanted))
@@ -92,22 +111,30 @@ def _cells(text: str, path: Path, wanted: Sequence[str]) -> list[tuple[int, list
             if cells:
                 found.append((number, cells))
     except csv.Error as fault:
-        raise FileError(f"{label(path)}: row {number + 1} is not CSV: {fault}") from None
+        why = 'a quotation mark (") is not closed' if "end of data" in str(fault) else fault
+        raise FileError(f"{label(path)}: row {number + 1} is not CSV: {why}") from None
     return found
 
 
 def _fitted(number: int, cells: list[str], header: tuple[str, ...], path: Path) -> list[str]:
     """A row with a cell for each column: those that are empty at its end were left out."""
     if len(cells) > len(header):
+        columns = "1 column" if len(header) == 1 else f"{len(header)} columns"
         raise InputError(
-            f"{label(path)}: row {number} has {len(cells)} cells, but the first line names {len(header)} columns"
+            f"{label(path)}: row {number} has {len(cells)} cells, but the first line names {columns}: what holds a"
+            " comma or another mark that parts cells stands in quotation marks"
         )
     return cells + [""] * (len(header) - len(cells))
 
 
 def _separator(text: str, wanted: set[str]) -> str:
-    """The sign that finds most of the wanted names in the first line with something in it, or cuts it most often."""
+    """The sign that finds most of the wanted names in the first line with something in it, or cuts it most often.
+
+    Unless that line tells it, as a spreadsheet writes for its like: ``sep=;``.
+    """
     first = next((line for line in text.splitlines() if line.strip(' \t,;|"')), "")
+    if _TOLD.fullmatch(first.strip(" ")):
+        return first.strip(" ")[-1] if first.strip(" ")[-1] in SEPARATORS else ","
 
     def found(sign: str) -> tuple[int, int]:
         try:

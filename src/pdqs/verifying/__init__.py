@@ -64,8 +64,11 @@ class Verification(Shown):
         return not failed(self.findings)
 
     def title(self) -> str:
-        wrong = failed(self.findings)
-        said = "everything agrees" if self.agrees else f"{len(wrong)} of {len(self.findings)} checks do not agree"
+        wrong, checks = len(failed(self.findings)), len(self.findings)
+        unmade = sum(each.verdict == "not checked" for each in self.findings)
+        said = f"{wrong} of {checks} checks do not agree" if wrong else "everything agrees"
+        if unmade and not wrong:
+            said += f" that could be checked ({unmade} of {checks} checks could not be made)"
         return f"Round {printable(self.round_id, 60)}: {said}"
 
     def rows(self) -> list[tuple[str, str]]:
@@ -110,7 +113,7 @@ def verify(
         *check_promises(told, promise),
         *check_kept(told, root, terms_hash),
         *check_outcome(told, promise),
-        *([] if own is None else check_own(told, own, promise.terms)),
+        *([] if own is None else check_own(told, own, promise)),
     ]
     return Verification(
         record=told,
@@ -138,8 +141,13 @@ def _unseen(record: RoundRecord, promise: FrozenPromise, kept_root: bool) -> lis
             "that the root was published before seed and nonce were told: write it down when bids close, and give it"
             " as --root"
         )
-    if promise.nonce_by == "market":
-        found.append("that nobody knew the draws while bids were taken: the market drew the consumer's nonce too")
+    if promise.nonce_by != "consumer":
+        who = (
+            "the market drew the consumer's nonce too"
+            if promise.nonce_by
+            else "the terms do not say who drew the nonce"
+        )
+        found.append(f"that nobody knew the draws while bids were taken: {who}")
     if record.software != SOFTWARE:
         ours, theirs = SOFTWARE, printable(record.software, 40)
         found.append(f"that versions agree: it was written by {theirs} and checked by {ours}")

@@ -6,14 +6,26 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from pdqs.model.errors import PdqsError
+import numpy as np
+
+from pdqs.model.errors import InvariantError, PdqsError
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.rounds.commitments import commitment_to
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.settlement import settle
 from pdqs.rounds.terms import Terms
-from pdqs.verifying.figures import AnswerFigures, Cleared, answer_figures, cleared, reports_of, with_stages
+from pdqs.verifying.draws import check_draws
+from pdqs.verifying.few_reports import bids_of_few, check_all_listed, check_few, owners_of_few
+from pdqs.verifying.figures import (
+    AnswerFigures,
+    Cleared,
+    answer_figures,
+    cleared,
+    reports_of,
+    why_hopeless,
+    with_stages,
+)
 from pdqs.verifying.findings import Finding, blamed, compared, judged, skipped
 from pdqs.verifying.making import lines_of, words_for
 from pdqs.verifying.record import FrozenPromise, RoundRecord, reports_tree
@@ -24,7 +36,6 @@ _OFFER = ("chance", "q", "posted", "payment")
 def check_promises(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
     """Terms, secrets and root: what was fixed before anyone could know the draws."""
     found = hashlib.sha256(record.terms.encode()).hexdigest()
-    root = record.tree().root.hex()
     seed = commitment_to("seed", bytes.fromhex(record.seed)) == promise.seed_hash
     nonce = commitment_to("nonce", bytes.fromhex(record.nonce)) == promise.nonce_hash
     return [
@@ -38,18 +49,23 @@ def check_promises(record: RoundRecord, promise: FrozenPromise) -> list[Finding]
         ),
         judged("seed", seed, "it is the one committed to", "it is not the one that the terms are committed to"),
         judged("nonce", nonce, "it is the one committed to", "it is not the one that the terms are committed to"),
-        judged(
-            "bids",
-            root == record.bids_root,
-            f"{len(record.owners):,} bids under the root {root}",
-            f"the {len(record.owners):,} bids listed have another root than the one published: one was dropped, added"
-            " or changed",
-        ),
-        *([] if promise.minimum_owners is None else [_enough(len(record.owners), promise.minimum_owners)]),
+        _bids(record, promise.terms),
+        *([] if promise.minimum_owners is None else [_enough(record, promise.minimum_owners)]),
     ]
 
 
-def _enough(owners: int, needed: int) -> Finding:
+def _bids(record: RoundRecord, terms: Terms) -> Finding:
+    if record.of_few:
+        return bids_of_few(record, terms)
+    root, listed = record.tree().root.hex(), f"{len(record.owners):,} bids"
+    changed = f"the {listed} listed have another root than the one published: one was dropped, added or changed"
+    return judged("bids", root == record.bids_root, f"{listed} under the root {root}", changed)
+
+
+def _enough(record: RoundRecord, needed: int) -> Finding:
+    if record.of_few:
+        return owners_of_few(record, needed)
+    owners = len(record.owners)
     good = f"{owners:,} bid, and the terms ask for {needed:,} at least"
     return judged(
         "owners", owners >= needed, good, f"{owners:,} bid, and below {needed:,} the terms call the round off"
@@ -70,28 +86,43 @@ def check_kept(record: RoundRecord, root: str | None, terms_hash: str | None) ->
 
 def check_outcome(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
     """Draws, offers, reports, answer, payments and totals, each made again from what comes before it."""
+    if record.of_few:
+        return [*check_few(record, promise), _totals(record, promise)]
     terms, names, bids = promise.terms, record.names, record.bid_micros
     words = words_for(record.seed, record.nonce, names)
-    nothing = [0] * len(names)
+    before = [*check_all_listed(record, promise), check_draws(record, terms)]
     try:
         made = cleared(bids, words, terms)
-    except PdqsError as fault:
+    except (PdqsError, InvariantError) as fault:
         why = "the offers cannot be made again"
         offers = Finding(name="offers", verdict="does not agree", told=f"{why}: {fault}")
-        return [offers, *(skipped(name, why) for name in _following(terms)), _totals(record, promise)]
-    again = lines_of(names, bids, made, record.codes, nothing)
+        return [*before, offers, *(skipped(name, why) for name in _following(promise)), _totals(record, promise)]
+    again = lines_of(names, bids, made, record.codes, [0] * len(names))
     asked = sum(line.q_numerator > 0 for line in again)
     return [
-        compared("draws", ("draw",), record.owners, again, "all follow from seed and nonce"),
+        *before,
         compared("offers", _OFFER, record.owners, again, f"{asked:,} of {len(again):,} owners asked, to the last bit"),
+        *([_answerable(made.offers, terms)] if promise.only_with_answer else []),
         *_ending(record, promise, made),
         _totals(record, promise),
     ]
 
 
-def _following(terms: Terms) -> tuple[str, ...]:
+def _answerable(offers: Offers, terms: Terms) -> Finding:
+    good = "reports of all who were asked could answer, without which the terms call the round off"
+    return judged(
+        "hope", not why_hopeless(offers, terms), good, "no answer could come of it, and then the terms call it off"
+    )
+
+
+def _following(promise: FrozenPromise) -> tuple[str, ...]:
     """The checks that come after that of the offers."""
-    return ("reports", *(("questions",) if _by_sides(terms) else ()), "answer", "payments")
+    return (*(("hope",) if promise.only_with_answer else ()), "reports", *_after_reports(promise.terms))
+
+
+def _after_reports(terms: Terms) -> tuple[str, ...]:
+    """The checks that come after that of the reports."""
+    return (*(("questions",) if _by_sides(terms) else ()), "answer", "payments")
 
 
 def _by_sides(terms: Terms) -> bool:
@@ -103,7 +134,7 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
     strange = _strange_reports(record, made.offers, promise.terms.kappa)
     if strange:
         why = "there are reports that cannot be"
-        return [blamed("reports", strange), *(skipped(name, why) for name in _following(promise.terms)[1:])]
+        return [blamed("reports", strange), *(skipped(name, why) for name in _after_reports(promise.terms))]
     codes, terms, said = record.codes, promise.terms, record.answer
     came = sum(code is not None for code in codes)
     reports = judged(
@@ -114,11 +145,13 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
     )
     try:
         made = with_stages(codes, made, terms)
-        figures = answer_figures(codes, made.offers, terms)
+        with np.errstate(all="ignore"):  # what comes of values beyond all numbers is said below, not by the library
+            figures = answer_figures(codes, made.offers, terms)
         paid = settle(made.offers, reports_of(codes, made.offers, terms), terms).micros.tolist()
-    except PdqsError as fault:
+    except (PdqsError, InvariantError) as fault:
         faulty = Finding(name="answer", verdict="does not agree", told=str(fault))
-        return [reports, *(skipped(name, "") for name in _following(terms)[1:-2]), faulty, skipped("payments", "")]
+        *before, _, last = (skipped(name, "the answer cannot be made again") for name in _after_reports(terms))
+        return [reports, *before, faulty, last]
     again = lines_of(record.names, record.bid_micros, made, codes, paid)
     payments = compared("payments", ("paid",), record.owners, again, "each is what was offered for a report that came")
     stages = f"all follow from the words and the reports, through {terms.asking.stages} stages"
@@ -140,7 +173,7 @@ def _strange_reports(record: RoundRecord, offers: Offers, values: int) -> dict[s
 
 def _answer(said: AnswerFigures, made: AnswerFigures) -> Finding:
     for (name, theirs), ours in zip(asdict(said).items(), asdict(made).values(), strict=True):
-        if ours != theirs:
+        if repr(ours) != repr(theirs):  # to the last bit: -0.0 is equal to 0.0, and not the same
             told = f"{name.replace('_', ' ')} {_brief(theirs)} in the record, {_brief(ours)} from the reports"
             return Finding(name="answer", verdict="does not agree", told=told)
     sure = f"with an interval at level {said.level:g}"

@@ -15,9 +15,11 @@ import numpy as np
 from pdqs.clearing import clear, word_read
 from pdqs.clearing.lottery import LotteryMarket, posted_to_all
 from pdqs.estimate import Answer, answer, narrowed
+from pdqs.estimate.enough import why_no_answer
 from pdqs.model.arrays import Figure, Words
 from pdqs.model.errors import EstimateError, ensure
 from pdqs.model.money import MICROS_PER_UNIT
+from pdqs.model.names import EstimatorName
 from pdqs.pricing.rules import Asks
 from pdqs.rounds.offers import Offers
 from pdqs.rounds.reports import Reports
@@ -74,6 +76,12 @@ def reports_of(codes: Sequence[int | None], offers: Offers, terms: Terms) -> Rep
         selected=np.zeros(0, dtype=bool),
         domain=offers.question.answers,
     )
+
+
+def why_hopeless(offers: Offers, terms: Terms) -> str:
+    """Why there is no answer even if everyone who is asked reports, or nothing where there may be one."""
+    naive = terms.estimator == EstimatorName.NAIVE
+    return why_no_answer(offers.bought, math.inf if naive else offers.information_for(terms.estimator))
 
 
 def with_stage(codes: Sequence[int | None], made: Cleared, terms: Terms, stage: int) -> Cleared:

@@ -37,7 +37,7 @@ def judged(name: str, held: bool, good: str, bad: str) -> Finding:
 
 
 def skipped(name: str, why: str) -> Finding:
-    """A check that could not be made, because another did not hold."""
+    """A check that could not be made: another did not hold, or the record leaves out what it needs."""
     return Finding(name=name, verdict="not checked", told=why)
 
 
@@ -50,7 +50,6 @@ def _chance(figure: int | None) -> str:
 
 
 _COLUMNS: dict[str, tuple[str, Callable[[RecordLine], int | None], Callable[[int | None], str]]] = {
-    "draw": ("draw", lambda line: line.draw, str),
     "chance": ("chance of being asked", lambda line: line.chance_numerator, _chance),
     "q": ("chance of truth", lambda line: line.q_numerator, _chance),
     "posted": ("price posted", lambda line: line.posted_micros, _money),
@@ -83,3 +82,9 @@ def blamed(name: str, wrong: dict[str, str]) -> Finding:
     more = len(wrong) - len(told)
     said = "; ".join([*told, *([f"and for {more:,} more"] if more else [])])
     return Finding(name=name, verdict="does not agree", told=said, owners=tuple(wrong))
+
+
+def wrong_in(lines: Sequence[RecordLine], fault: Callable[[RecordLine], str]) -> dict[str, str]:
+    """What is wrong with whose row; ``fault`` says it of one, and nothing where nothing is."""
+    found = {line.pseudonym: fault(line) for line in lines}
+    return {owner: told for owner, told in found.items() if told}

@@ -6,6 +6,7 @@ and report in the record: it is hers to keep, and to show only to whom she trust
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import final
@@ -14,6 +15,7 @@ from pdqs.model.question import MOST_STAGES
 from pdqs.rounds.canonical import written
 from pdqs.rounds.commitments import bid_entry
 from pdqs.rounds.merkle import InclusionProof, is_included
+from pdqs.verifying.signatures import SINCE, WHOSE
 from pdqs.verifying.strict import (
     chance,
     constant,
@@ -22,15 +24,19 @@ from pdqs.verifying.strict import (
     micros,
     or_none,
     parsed,
+    signature,
     truth,
     tuple_of,
     whole_below,
     word,
+    words,
 )
 
-PROOF_FORMAT = "pdqs proof 2"
-FORMAT_BEFORE = "pdqs proof 1"
-"""Without what she was asked for: read all the same, and said to leave that open."""
+PROOF_FORMAT = "pdqs proof 3"
+FORMAT_BEFORE = "pdqs proof 2"
+"""Without the market's receipt: read all the same, and said to leave that open."""
+FORMAT_BEFORE_THAT = "pdqs proof 1"
+"""Without what she was asked for, too."""
 
 
 @final
@@ -41,7 +47,8 @@ class OwnProof:
     ``payment_micros`` is what she was offered, where her device reported; ``code`` what it sent (None: nothing), and
     ``paid_micros`` what the market says it paid (None: her device has not heard). ``epsilon_nanos`` is what her device
     charged for that report, and ``stage`` and ``side`` what it was asked about where sides are asked: a market that
-    asks one owner for more, or about something else, than its record says is seen by her alone.
+    asks one owner for more, or about something else, than its record says is seen by her alone. ``receipt`` is the
+    market's signed receipt for her report, field by field: what it says of that, the market cannot deny.
     """
 
     terms_hash: str
@@ -61,13 +68,15 @@ class OwnProof:
     epsilon_nanos: int | None = None
     stage: int | None = None
     side: int | None = None
+    receipt: Mapping[str, int | str | None] | None = None
 
     @staticmethod
     def read(text: str) -> OwnProof:
         """A proof from its JSON text; strictly, as records are read."""
         plain = parsed(text, "the proof")
-        before = isinstance(plain, dict) and plain.get("format") == FORMAT_BEFORE
-        held = fields_of(plain, _PROOF_BEFORE if before else _PROOF, "the proof")
+        form = plain.get("format") if isinstance(plain, dict) else None
+        readers = {FORMAT_BEFORE: _PROOF_BEFORE, FORMAT_BEFORE_THAT: _PROOF_BEFORE_THAT}
+        held = fields_of(plain, readers.get(str(form), _PROOF), "the proof")
         held.pop("format")
         return OwnProof(**held)
 
@@ -83,9 +92,9 @@ class OwnProof:
 
 
 _COUNT = whole_below(10**9 + 1)
-_PROOF_BEFORE = MappingProxyType(
+_PROOF_BEFORE_THAT = MappingProxyType(
     {
-        "format": constant(FORMAT_BEFORE),
+        "format": constant(FORMAT_BEFORE_THAT),
         "terms_hash": hexadecimal,
         "pseudonym": hexadecimal,
         "bid_micros": micros,
@@ -102,12 +111,38 @@ _PROOF_BEFORE = MappingProxyType(
         "paid_micros": or_none(micros),
     }
 )
-_PROOF = MappingProxyType(
+_STAGE, _SIDE = or_none(whole_below(MOST_STAGES + 1)), or_none(whole_below(2**31))
+_PROOF_BEFORE = MappingProxyType(
     {
-        **_PROOF_BEFORE,
-        "format": constant(PROOF_FORMAT),
+        **_PROOF_BEFORE_THAT,
+        "format": constant(FORMAT_BEFORE),
         "epsilon_nanos": or_none(whole_below(2**53)),
-        "stage": or_none(whole_below(MOST_STAGES + 1)),
-        "side": or_none(whole_below(2**31)),
+        "stage": _STAGE,
+        "side": _SIDE,
     }
+)
+_RECEIPT_BEFORE = MappingProxyType(
+    {
+        "round_id": words,
+        "terms_hash": hexadecimal,
+        "code": whole_below(2**31),
+        "received_at_ms": whole_below(2**53),
+        "payment_micros": micros,
+        "ordinal": _COUNT,
+        "signature": signature,
+    }
+)
+_RECEIPT = MappingProxyType(
+    {**_RECEIPT_BEFORE, WHOSE: hexadecimal, "q_numerator": word, "stage": _STAGE, "side": _SIDE}
+)
+
+
+def _receipt(plain: object, where: str) -> Mapping[str, int | str | None]:
+    """A receipt of either form; one that says whose it is or anything of what was asked says all of it."""
+    says = isinstance(plain, dict) and any(name in plain for name in SINCE)
+    return fields_of(plain, _RECEIPT if says else _RECEIPT_BEFORE, where)
+
+
+_PROOF = MappingProxyType(
+    {**_PROOF_BEFORE, "format": constant(PROOF_FORMAT), "receipt": or_none(_receipt)},
 )

@@ -2,7 +2,8 @@
 
 A JSON object with exactly these fields; money is whole micro-units, chances are whole numbers of 2^-32:
 
-    format      "pdqs record 1", or "pdqs record 2" where sides were asked: then every row has a stage and a side
+    format      "pdqs record 1", or "pdqs record 2" where sides were asked: then every row has a stage and a side;
+                "pdqs record 3" where too few reported for an answer: rows as in 2, of those who reported alone
     software    what wrote it
     terms       the frozen document, as canonical JSON text, and terms_hash, its SHA-256
     seed, nonce what every draw follows from; the document holds their hashes as seed_hash and nonce_hash
@@ -20,17 +21,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
 from typing import final
 
-from pdqs.model.errors import InputError, TermsError
+from pdqs.model.checks import shown
+from pdqs.model.errors import InputError, InvariantError, TermsError, ensure
 from pdqs.model.question import MOST_STAGES
 from pdqs.rounds.canonical import written
 from pdqs.rounds.commitments import bid_entry, report_entry
 from pdqs.rounds.merkle import MerkleTree, merkle_tree
 from pdqs.rounds.terms import Terms
 from pdqs.verifying.figures import AnswerFigures
+from pdqs.verifying.signatures import promises_whose
 from pdqs.verifying.strict import (
     chance,
     constant,
@@ -40,6 +43,7 @@ from pdqs.verifying.strict import (
     micros,
     or_none,
     parsed,
+    truth,
     tuple_of,
     whole_below,
     word,
@@ -48,9 +52,11 @@ from pdqs.verifying.strict import (
 
 FORMAT = "pdqs record 1"
 FORMAT_OF_SIDES = "pdqs record 2"
+FORMAT_OF_FEW = "pdqs record 3"
 
-MOST_VALUES = 1_000_000
-"""Rounds over domains of more values than this are not checked: their answers would not fit into memory."""
+MOST_VALUES = 100_000
+"""Rounds over domains of more values than this are not checked: a few kilobytes would hold whoever checks them for half
+a minute. A market's rounds have at most a tenth of it."""
 
 
 @final
@@ -99,6 +105,8 @@ class RoundRecord:
     owners: tuple[RecordLine, ...]
     answer: AnswerFigures
     ledger: Totals
+    of_few: bool = False
+    """Whether only those who reported are in it (:mod:`pdqs.verifying.few_reports`)."""
 
     @staticmethod
     def read(text: str) -> RoundRecord:
@@ -108,9 +116,10 @@ class RoundRecord:
     @staticmethod
     def of(plain: object) -> RoundRecord:
         """A record from the plain values of its JSON."""
-        by_sides = isinstance(plain, dict) and plain.get("format") == FORMAT_OF_SIDES
-        held = fields_of(plain, _RECORD_OF_SIDES if by_sides else _RECORD, "the record")
-        held.pop("format")
+        said = plain.get("format") if isinstance(plain, dict) else None
+        form = {FORMAT_OF_SIDES: _RECORD_OF_SIDES, FORMAT_OF_FEW: _RECORD_OF_FEW}.get(str(said), _RECORD)
+        held = fields_of(plain, form, "the record")
+        held["of_few"] = held.pop("format") == FORMAT_OF_FEW
         record = RoundRecord(**held)
         _refuse_disorder(record.owners)
         return record
@@ -118,10 +127,16 @@ class RoundRecord:
     def text(self) -> str:
         """The record as it is written: one text for one record."""
         held = asdict(self)
+        if held.pop("of_few"):
+            return written({"format": FORMAT_OF_FEW, **held})
         if any(line.stage != 1 or line.side is not None for line in self.owners):
             return written({"format": FORMAT_OF_SIDES, **held})
         owners = [{name: value for name, value in line.items() if name in _LINE} for line in held["owners"]]
         return written({"format": FORMAT, **held, "owners": owners})
+
+    def without_silent(self) -> RoundRecord:
+        """The same record with those who reported alone."""
+        return replace(self, owners=tuple(line for line in self.owners if line.code is not None), of_few=True)
 
     @property
     def hash(self) -> str:
@@ -172,7 +187,14 @@ class FrozenPromise:
     seed_hash: str
     nonce_hash: str
     nonce_by: str
+    record: str
     minimum_owners: int | None
+    only_with_answer: bool
+    """Whether the round is called off where even reports of all who are asked could not answer."""
+    receipt_key: str
+    """The key that the market's receipts are signed with; empty where the document names none."""
+    receipts_say_whose: bool
+    """Whether it promises receipts of form 2: they say whose they are and what was asked."""
     as_written: bool
 
 
@@ -186,10 +208,11 @@ def promise_in(document: str) -> FrozenPromise:
             raise InputError(f"the frozen document has no {name!r}")
     try:
         terms = Terms.read(plain["terms"])
+        ensure(terms.bound_rule is not None, "the terms have no rule")  # a property that refuses a rule which is none
         as_written = written(plain["terms"]) == terms.canonical() and written(plain) == document
     except TermsError as fault:
         raise InputError(f"the terms cannot be read: {fault}") from None
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as fault:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, InvariantError) as fault:
         raise InputError(f"the terms cannot be read: {type(fault).__name__}") from None
     if terms.domain_size > MOST_VALUES:
         raise InputError(f"only rounds about at most {MOST_VALUES:,} values can be checked")
@@ -198,10 +221,22 @@ def promise_in(document: str) -> FrozenPromise:
         terms=terms,
         seed_hash=hexadecimal(plain["seed_hash"], "the frozen document, 'seed_hash'"),
         nonce_hash=hexadecimal(plain["nonce_hash"], "the frozen document, 'nonce_hash'"),
-        nonce_by=words(plain.get("nonce_by", ""), "the frozen document, 'nonce_by'"),
+        nonce_by=_known(plain, "nonce_by", "consumer", "market"),
+        record=_known(plain, "record", "answered", "full", "none"),
         minimum_owners=or_none(_COUNT)(plain.get("minimum_owners"), "the frozen document, 'minimum_owners'"),
+        only_with_answer=truth(plain.get("only_with_answer", False), "the frozen document, 'only_with_answer'"),
+        receipt_key=words(plain.get("receipt_key", ""), "the frozen document, 'receipt_key'"),
+        receipts_say_whose=promises_whose(plain),
         as_written=as_written,
     )
+
+
+def _known(plain: dict[str, object], name: str, *known: str) -> str:
+    """A field of a frozen document that has one of a few words, or is not there."""
+    said = plain.get(name, "")
+    if name in plain and said not in known:
+        raise InputError(f"the frozen document, {name!r} must be {' or '.join(map(repr, known))}, got {shown(said)}")
+    return str(said)
 
 
 def _refuse_disorder(lines: Sequence[RecordLine]) -> None:
@@ -274,3 +309,5 @@ _RECORD_OF_SIDES = MappingProxyType(
         "owners": tuple_of(lambda plain, where: RecordLine(**fields_of(plain, _LINE_OF_SIDES, where))),
     }
 )
+
+_RECORD_OF_FEW = MappingProxyType({**_RECORD_OF_SIDES, "format": constant(FORMAT_OF_FEW)})

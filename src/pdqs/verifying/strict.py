@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from pdqs.model.checks import shown
@@ -32,8 +32,7 @@ def parsed(text: str, what: str) -> object:
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            twice = next(name for i, (name, _) in enumerate(pairs) if name in {other for other, _ in pairs[:i]})
-            raise InputError(f"{what} says {shown(twice)} twice in one place")
+            raise InputError(f"{what} says {shown(_first_again(name for name, _ in pairs))} twice in one place")
         return found
 
     def no_number(constant: str) -> NoReturn:
@@ -45,6 +44,16 @@ def parsed(text: str, what: str) -> object:
         raise InputError(f"{what} is not JSON, or was cut short: {fault}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{what} is not JSON that can be read: a number or its nesting is endless") from None
+
+
+def _first_again(names: Iterable[str]) -> str:
+    """The first name that was there before. Each is looked at once: whoever writes a record chooses how many."""
+    before: set[str] = set()
+    for name in names:
+        if name in before:
+            return name
+        before.add(name)
+    raise AssertionError("one of the names is there twice")
 
 
 def fields_of(plain: object, readers: Mapping[str, Reader], where: str) -> dict[str, Held]:
@@ -117,6 +126,13 @@ def hexadecimal(value: object, where: str) -> str:
     if isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef"):
         return value
     raise InputError(f"{where} must be 64 digits from 0-9 and a-f, got {_brief(value)}")
+
+
+def signature(value: object, where: str) -> str:
+    """64 bytes in small hexadecimal digits."""
+    if isinstance(value, str) and len(value) == 128 and set(value) <= set("0123456789abcdef"):
+        return value
+    raise InputError(f"{where} must be 128 digits from 0-9 and a-f, got {_brief(value)}")
 
 
 def tuple_of(read: Reader, length: int | None = None) -> Reader:

@@ -12,7 +12,8 @@ from typing import Any
 
 from market.fuzz import rules
 from market.fuzz.asking import Asked, form
-from market.fuzz.rules import RULES, Rule
+from market.fuzz.routes import Rule
+from market.fuzz.rules import RULES
 from market.fuzz.world import NONCE, Person, World
 
 NASTY: tuple[Any, ...] = (
@@ -208,6 +209,8 @@ class Maker:
         names = (
             [n for n in world.rounds if n in ("settled", "cancelled")] if rule.path.endswith(kept) else [*world.rounds]
         )
+        if rule.path.endswith("/plan") and rng.random() < 0.6:
+            names = ["draft"]
         step = rng.choice(sorted(rules.NAMES["step"]))
         if "{step}" in rule.path:
             names = ["settled", "cancelled"]
@@ -220,6 +223,10 @@ class Maker:
             "move": rng.choice(sorted(rules.NAMES["move"])),
             "kind": rng.choice(("json", "csv")),
             "sign_in_id": rng.choice(("s_", "k_", "p_")) + "0" * 24,
+            "batch_id": "b_" + "0" * 24,
+            "letter_id": rng.choice(("l_" + "0" * 24, "1.email")),
+            "reference": "p_" + "0" * 36,
+            "what": rng.choice(("entry", "let-be", "came-back", "nothing")),
             "module": rng.choice(("device.mjs", "app.mjs", "nothing.mjs")),
         }
 
@@ -227,7 +234,7 @@ class Maker:
         rng, world = self._rng, self._world
         if rule.path.endswith(("/bid", "/report")):
             return self._sent(path, bid=rule.path.endswith("/bid"))
-        consumers = [one.user_id for one in world.people.values() if one.role == "consumer"]
+        consumers, owners = self._ids("consumer"), self._ids("owner")
         made: dict[str, Callable[[], Any]] = {
             "/v1/tokens": lambda: {"code": rng.choice([*world.codes, *world.spent[-3:], "x" * 43])},
             "/v1/me/erase": lambda: {"forgo_balance": rng.random() < 0.5},
@@ -236,13 +243,24 @@ class Maker:
                 "name": f"newcomer {rng.randrange(10**6)}",
             },
             "/v1/deposits": lambda: {"user_id": rng.choice(consumers), "amount_micros": rng.randint(1, 10**6)},
-            "/v1/payouts": lambda: {"user_id": rng.choice(consumers), "amount_micros": rng.randint(1, 1000)},
+            "/v1/payouts": lambda: {"user_id": rng.choice(owners), "amount_micros": rng.randint(1, 1000)},
+            "/v1/refunds": lambda: {"user_id": rng.choice(consumers), "amount_micros": rng.randint(1, 1000)},
             "/v1/forecast": lambda: {"plan": self._plan(), "owners": rng.choice((2, 10, 500))},
             "/v1/rounds": self._plan,
             "/v1/me/tokens": lambda: {"name": f"program {rng.randrange(3)}"},
+            "/v1/users/{user_id}/groups": lambda: {
+                "groups": rng.sample(("Nurses", "Night shift", "Łódź"), rng.randint(0, 3))
+            },
+            "/v1/me/letters": lambda: {"kinds": rng.sample(("opened", "offer", "paid"), rng.randint(0, 3))},
+            "/v1/me/letters/word": lambda: {"word": f"{rng.randrange(16**10):010x}"},
+            "/v1/payout-batches/{batch_id}/confirmation": lambda: {"text": "reference,status,amount\np_0,paid,1.00\n"},
+            "/v1/rounds/{round_id}/plan": self._plan,
             "/v1/invitations": lambda: {"role": "owner", "names": [f"one of {n}" for n in range(rng.randint(1, 3))]},
         }
         return made.get(rule.path, lambda: {"nonce": NONCE.hex() if rng.random() < 0.02 else "0" * 64})()
+
+    def _ids(self, role: str) -> list[str]:
+        return [one.user_id for one in self._world.people.values() if one.role == role]
 
     def _sent(self, path: str, *, bid: bool) -> Any:
         """A bid or a report; of ten one for another round's terms, and one just beside what may be said."""
@@ -282,7 +300,7 @@ class Maker:
         rng, world = self._rng, self._world
         key = f"form-{rng.randrange(10**6)}-key"
         if "ledger" in rule.path:
-            consumers = [one.user_id for one in world.people.values() if one.role == "consumer"]
+            consumers = self._ids("consumer")
             amount = rng.choice([*rules.GOOD_AMOUNTS] * 3 + [*rules.BAD_AMOUNTS])
             undoes = rng.choice([*world.transactions[-20:], "deposit:t_0"])
             sure = {"confirmed": "yes"} if rng.random() < 0.6 else {}
@@ -292,7 +310,14 @@ class Maker:
         if rule.path in ("/consumer/rounds", "/consumer/rounds/{round_id}/edit"):
             return {"key": key, **self._plan_fields()}
         sure = {"confirmed": "yes"} if rng.random() < 0.6 else {}
-        return {"code": "x" * 43, "door_token": "y" * 64, "name": "program", **sure}
+        return {
+            "key": key,
+            "code": "x" * 43,
+            "door_token": "y" * 64,
+            "name": "program",
+            "groups": "Nurses, day",
+            **sure,
+        }
 
     def _plan_fields(self) -> dict[str, str]:
         """A plan's form. ``fault`` tells the oracle which field is wrong; the market knows no such field."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from market.fuzz.asking import Answer, Asked
 from market.fuzz.oracle import fields_of, json_of
-from market.fuzz.rules import GOOD_AMOUNTS, Rule, canonical
+from market.fuzz.routes import Rule
+from market.fuzz.rules import GOOD_AMOUNTS, canonical
 from market.fuzz.world import Person, World
 
 
@@ -48,7 +49,7 @@ def _note_api(
         world.placed[asked.path] = told["placed_at_ms"]
     elif rule.path.endswith("/report"):
         world.reports[params["round_id"], person.user_id] = body["code"]
-    elif rule.path in ("/v1/deposits", "/v1/payouts"):
+    elif rule.path in ("/v1/deposits", "/v1/payouts", "/v1/refunds"):
         _moved(told["transaction_id"], body["amount_micros"] * (1 if rule.path == "/v1/deposits" else -1), world)
     elif rule.path.endswith("/reversal"):
         _moved(told["transaction_id"], -world.moved[params["transaction_id"]], world)
@@ -63,6 +64,8 @@ def _note_api(
         _ended(params["user_id"], world)
     elif rule.path.endswith("/open"):
         _opened(params["round_id"], told["terms_hash"], world)
+    elif rule.path.endswith("/plan"):
+        _planned(params["round_id"], body, world)
     elif rule.path.endswith("/nonce"):
         world.rounds.pop("waiting", None)  # it goes on, and what it takes from here on is not known
 
@@ -89,7 +92,7 @@ def _note_page(
     elif "{move}" in rule.path and answer.status == 303:
         done = answer.headers[b"location"].decode().partition("done=")[2]
         amount = GOOD_AMOUNTS.get(fields.get("amount", ""), 0)
-        signed = {"deposit": amount, "payout": -amount}.get(params["move"])
+        signed = {"deposit": amount, "payout": -amount, "refund": -amount}.get(params["move"])
         undone = world.moved.get(fields.get("undoes", ""), 0)
         _moved(done, -undone if signed is None else signed, world)
 
@@ -99,6 +102,15 @@ def _opened(round_id: str, terms_hash: str, world: World) -> None:
     for name, known in world.rounds.items():
         if known.round_id == round_id and known.state == "draft":
             world.rounds[name] = replace(known, state="open", terms_hash=terms_hash)
+
+
+def _planned(round_id: str, plan: Any, world: World) -> None:
+    """A draft has another plan now: what it will take from owners, should it be opened."""
+    low, high = plan.get("bid_low_micros", 0), plan.get("bid_high_micros", 1_000_000)
+    size = plan["query"].get("domain", {}).get("size", 2)
+    for name, known in world.rounds.items():
+        if known.round_id == round_id:
+            world.rounds[name] = replace(known, low=low, high=high, size=size)
 
 
 def _moved(transaction_id: str, amount: int, world: World) -> None:

@@ -141,8 +141,8 @@ def plan(value: Any) -> bool:
 
 
 def plan_to_draft(value: Any) -> bool:
-    """A plan that is worth a round here."""
-    return plan(value) and value["budget_micros"] >= 1_000_000
+    """A plan that is worth a round here, and leaves time to report."""
+    return plan(value) and value["budget_micros"] >= 1_000_000 and value.get("report_seconds", 86_400) >= 60
 
 
 TRANSFER = shape({"user_id": matches(IDENTIFIER), "amount_micros": whole(1, 10**12)})
@@ -159,6 +159,29 @@ def _names(value: Any) -> bool:
     return type(value) is list and 1 <= len(value) <= 500 and all(printed(1, 80)(one) for one in value)
 
 
+def _groups(value: Any) -> bool:
+    return type(value) is list and len(value) <= 20 and all(_GROUP(one) for one in value)
+
+
+_GROUP = matches(re.compile(r"(?=.{1,40}$)[^\s\x00-\x1f\x7f-\x9f|,;]+( [^\s\x00-\x1f\x7f-\x9f|,;]+)*", re.DOTALL))
+_KINDS = {"opened", "offer", "stage", "closing", "paid", "cancelled", "stuck"}
+
+
+def _kinds(value: Any) -> bool:
+    return type(value) is list and all(one_of(_KINDS)(one) for one in value)
+
+
+GROUPS = shape({"groups": _groups})
+LETTERS = shape(
+    {},
+    {
+        "email": matches(re.compile(r"([A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190})?")),
+        "webhook": matches(re.compile(r"(https?://[!-~]{1,400})?")),
+        "kinds": _kinds,
+    },
+)
+WORD = shape({"word": matches(re.compile(r"[0-9a-f]{10}"))})
+CONFIRMATION = shape({"text": lambda value: type(value) is str and len(value) <= 200_000})
 NEW_USERS = shape({"role": one_of(set(EVERYBODY)), "names": _names})
 FORECAST = shape({"plan": plan, "owners": whole(2, 10_000_000)})
 
@@ -235,7 +258,7 @@ def report_fault(body: Any, person: Person, found: Known | None, world: World) -
 def money_fault(body: Any, world: World, kind: str) -> str:
     """What is wrong with a transfer that has the right shape."""
     to = world.by_id(body["user_id"])
-    if to is not None and (to.role == "operator" or (kind == "deposits" and to.role != "consumer")):
+    if to is not None and to.role != ("owner" if kind == "payouts" else "consumer"):
         return f"{kind} for {to.role}"
     return ""
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from market.fuzz.asking import Answer, Asked
-from market.fuzz.rules import Rule
+from market.fuzz.routes import Rule
 from market.fuzz.world import Person, World
 
 _USER_ID = re.compile(rb"u_[0-9a-f]{24}")

@@ -11,7 +11,19 @@ from typing import Any
 from sqlalchemy import BigInteger, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from pdqs.market import access, bidding, drafts, ledger, offer_access, page_sessions, people, reads, transfers, views
+from pdqs.market import (
+    access,
+    bidding,
+    drafts,
+    groups,
+    ledger,
+    offer_access,
+    page_sessions,
+    people,
+    reads,
+    transfers,
+    views,
+)
 from pdqs.market.store.schema import accounts, bids, codes
 
 Put = Callable[[Any, str, object], None]
@@ -85,14 +97,28 @@ def _doubled_money(put: Put) -> None:
     put(ledger, "_GAIN", ledger._GAIN.values(balance_micros=accounts.c.balance_micros + twice))
 
 
+def _seen_by_anyone(connection: Any, actor: Any, round_id: str, **options: Any) -> Any:
+    return views.visible_round(connection, actor.model_copy(update={"role": "operator"}), round_id, **options)
+
+
 def _foreign_rounds(put: Put) -> None:
     """A consumer sees the rounds of others."""
-    visible = views.visible_round
+    put(reads, "visible_round", _seen_by_anyone)
 
-    def lenient(connection: Any, actor: Any, round_id: str, **options: Any) -> Any:
-        return visible(connection, actor.model_copy(update={"role": "operator"}), round_id, **options)
 
-    put(reads, "visible_round", lenient)
+def _foreign_drafts(put: Put) -> None:
+    """A consumer changes the drafts of others."""
+    put(drafts, "visible_round", _seen_by_anyone)
+
+
+def _foreign_groups(put: Put) -> None:
+    """Anybody sees the groups that somebody is in."""
+    found = groups.groups_of
+
+    def lenient(market: Any, actor: Any, user_id: str) -> Any:
+        return found(market, actor.model_copy(update={"role": "operator"}), user_id)
+
+    put(groups, "groups_of", lenient)
 
 
 def _foreign_bids(put: Put) -> None:
@@ -165,6 +191,9 @@ WAYS: dict[str, Way] = {
     "money-from-nowhere": Way(_money_from_nowhere, "/v1/deposits$", "money from outside"),
     "doubled-money": Way(_doubled_money, "/v1/deposits$", "this does not hold: balances"),
     "foreign-rounds": Way(_foreign_rounds, "GET /v1/rounds/{round_id}$", "another consumer's round"),
+    "foreign-drafts": Way(_foreign_drafts, "PUT /v1/.*/plan$", "a change of what is no draft of hers"),
+    "foreign-groups": Way(_foreign_groups, "GET /v1/users/{user_id}/groups$", "asked of somebody else"),
+    "any-role-in-payouts": Way(_any_role, "/v1/payout-batches$|/v1/overpaid$", "in spite of 'asked by"),
     "foreign-bids": Way(_foreign_bids, "GET /v1/.*/bid$", "shows another bid than hers"),
     "foreign-looks": Way(_foreign_rows, "GET /v1/.*/mine$", "shows another bid than hers"),
     "foreign-ids": Way(_foreign_ids, "GET /v1/me$", "shows somebody else's id"),

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 860}
 LOOKS = [(size, scheme) for size in ("phone", "desktop") for scheme in ("light", "dark")]
 SOME = [("phone", "light"), ("phone", "dark")]
-NOT_PAGES = re.compile(r"/(events|forecast|preview|progress|stage|options|passkey)$|\.(json|\{kind\})$|\{module\}$")
+NOT_PAGES = re.compile(
+    r"/(events|forecast|preview|progress|stage|standing|options|passkey)$|\.(json|\{kind\})$|\{module\}$"
+)
 """Routes that give a part of a page, a file or a stream of events."""
 
 
@@ -68,7 +70,7 @@ def _plain(stage: str, role: Role | None, *paths: str) -> Iterator[Stop]:
 ACCOUNT = ("/account", "/account/letters")
 MUCH_THE_SAME = {"/operator", *(f"/operator/{one}" for one in ("ledger", "people", "journal", "deeds", "invitations"))}
 MUCH_THE_SAME |= {"/account", "/enter", "/consumer/plan"}
-OPERATOR = ("", "/ledger", "/payouts", "/people", "/journal", "/deeds", "/invitations", "/letters", "/groups")
+OPERATOR = ("", "/ledger", "/payouts", "/people", "/codes", "/journal", "/deeds", "/invitations", "/letters", "/groups")
 
 
 def routes_without(visited: set[str]) -> set[str]:
@@ -80,7 +82,9 @@ def routes_without(visited: set[str]) -> set[str]:
 def empty_stops() -> Iterator[Stop]:
     """A market on its first day."""
     yield from _plain("empty", None, "/", "/enter", "/device-elsewhere", "/docs")
-    yield from _plain("empty", "consumer", "/consumer", "/consumer/plan", "/consumer/rounds", *ACCOUNT)
+    yield from _plain(
+        "empty", "consumer", "/consumer", "/consumer/plan", "/consumer/money", "/consumer/rounds", *ACCOUNT
+    )
     yield from _plain("empty", "owner", "/owner", "/owner/privacy", "/owner/earnings", *ACCOUNT)
     yield from _plain("empty", "operator", *(f"/operator{path}" for path in OPERATOR), "/operator/people?text=nobody")
 
@@ -88,7 +92,7 @@ def empty_stops() -> Iterator[Stop]:
 def filled_stops(made: Filled) -> Iterator[Stop]:
     """A market with everything in it."""
     rounds = made.rounds
-    yield from _plain("filled", "consumer", "/consumer", *ACCOUNT)
+    yield from _plain("filled", "consumer", "/consumer", "/consumer/money", *ACCOUNT)
     for name in ("draft", "waiting", "offer", "done", "missed", "cancelled"):
         path, again = f"/consumer/rounds/{rounds[name]}", name in ("offer", "missed")
         yield Stop(name=f"filled-consumer-round-{name}", path=path, role="consumer", again=again)

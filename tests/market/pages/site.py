@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 
+from market.town import known_ids
 from pdqs.market import round_steps
 from pdqs.market.context import Market
 from pdqs.market.http.app import create_app
@@ -74,7 +75,7 @@ class Site:
 
 
 @contextmanager
-def served(folder: Path, device_origins: str = "") -> Iterator[Site]:
+def served(folder: Path, device_origins: str = "", **money: str) -> Iterator[Site]:
     """Serve a fresh market from ``folder`` on a free loopback port; devices may come from these origins too."""
     clock = Clock()
     settings = Settings(
@@ -83,8 +84,10 @@ def served(folder: Path, device_origins: str = "") -> Iterator[Site]:
         caller_rate=1000.0,
         caller_burst=10_000.0,
         device_origins=device_origins,
+        **money,  # type: ignore[arg-type]  # its currency and its mark
     )
     app = create_app(settings, clock)
+    known_ids(app.state.market.store)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

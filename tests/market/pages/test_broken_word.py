@@ -103,6 +103,44 @@ def test_money_that_was_taken_back_is_told_on_her_pages(guest: Guest) -> None:
     assert guest.visitor.complaints == []
 
 
+PAYOUT = {"transaction_id": "p1", "kind": "payout", "account": "o", "round_id": None, "at_ms": 1_794_786_536_585}
+PAID_OUT = "The market says that it paid out 2.50 on 15 Nov 2026: did you get it?"
+NOT_COME = "If it did not come: tell the operator, and show this line."
+
+
+def paying_out(context: BrowserContext) -> None:
+    """From now on the market's statement has a payout in it."""
+
+    def told(route: Route) -> None:
+        found = route.fetch().json()
+        found["items"].append({**PAYOUT, "amount_micros": -2_500_000})
+        route.fulfill(json=found | {"balance_micros": found["balance_micros"] - 2_500_000})
+
+    context.unroute_all(behavior="wait")
+    context.route("**/v1/statement*", told)
+
+
+def confirm(page: Page) -> None:
+    page.locator("#payouts").get_by_text(PAID_OUT).wait_for()
+    page.locator("#payouts").get_by_role("button", name="Yes, I got it").click()
+    page.locator("#payouts").get_by_text(PAID_OUT).wait_for(state="detached")
+
+
+def test_a_payout_is_asked_about_until_she_says_that_it_came(guest: Guest) -> None:
+    paying_out(guest.visitor.context)
+    for path in ("/owner", "/owner/privacy", "/owner/earnings"):
+        guest.visitor.go(path)
+        guest.page.locator("#payouts").get_by_text(PAID_OUT).wait_for()
+        guest.page.locator("#payouts").get_by_text(NOT_COME).wait_for()
+        assert guest.page.locator("#faults").is_hidden()
+        assert violations(guest.page) == []
+    confirm(guest.page)
+    told_nothing(guest, "/owner")
+    assert guest.page.locator("#payouts").is_hidden()
+    guest.visitor.context.unroute_all(behavior="wait")
+    assert guest.visitor.complaints == []
+
+
 def test_a_cap_that_she_is_typing_stays_though_something_is_found_meanwhile(guest: Guest) -> None:
     """What is found comes later than the page: it changes what became of reports, and nothing that she can fill in."""
     held: list[Route] = []
@@ -112,7 +150,7 @@ def test_a_cap_that_she_is_typing_stays_though_something_is_found_meanwhile(gues
     cap.fill("3.25")
     while not held:
         guest.page.wait_for_timeout(20)
-    held[0].fulfill(json=held[0].fetch().json() | NOBODY)
+    held[0].fulfill(json=held[0].fetch().json() | NOBODY | {"balance_micros": 0})
     guest.page.get_by_text("drawn, sent, accepted, paid, taken back").wait_for()
     assert cap.input_value() == "3.25"
     guest.visitor.context.unroute_all(behavior="wait")
@@ -138,6 +176,9 @@ def test_her_own_page_tells_it_too(browser: Browser, device_page: PageServer, tm
         page.get_by_role("button", name=site.address).click()
         page.get_by_role("button", name="Do you smoke? (settled)").click()
         page.get_by_text("drawn, sent, accepted, paid").wait_for()
+        paying_out(context)
+        page.get_by_role("button", name=site.address).click()
+        confirm(page)
         lying(context, statement=True)
         on_her_page(page, site, TAKEN)
         page.get_by_role("button", name="Do you smoke? (settled)").click()
@@ -149,7 +190,7 @@ def report(page: Page, site: Site, code: str, round_id: str) -> None:
     enrol_and_bid(page, site, code, round_id)
     page.get_by_role("button", name="Do you smoke?").click()
     page.get_by_label("Your true answer").select_option("Yes")
-    page.get_by_label("is a fact that you were never asked about").check()
+    page.get_by_label("is a new fact, and not one asked about before").check()
     page.get_by_role("button", name="Randomise and send").click()
     page.get_by_text("drawn, sent, accepted").wait_for()
 

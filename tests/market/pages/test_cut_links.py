@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +32,13 @@ def test_a_code_that_is_cut_off_is_told_from_one_that_is_used_up(site: Site) -> 
         access.redeem(site.market, code)
 
 
+@pytest.fixture(scope="module")
+def opened(site: Site, browser: Browser) -> Iterator[Visitor]:
+    visitor = Visitor(browser, site, **PHONE)
+    yield visitor
+    visitor.context.close()
+
+
 @pytest.mark.parametrize("letters", [8, 30])
 def test_at_the_door_a_cut_link_says_to_copy_all_of_it(site: Site, browser: Browser, letters: int) -> None:
     _, code = site.invite("owner", f"Cut at {letters}")
@@ -45,6 +53,20 @@ def test_at_the_door_a_cut_link_says_to_copy_all_of_it(site: Site, browser: Brow
     phone.press("Sign in")
     phone.page.wait_for_url("**/owner")
     phone.context.close()
+
+
+@pytest.mark.parametrize("behind", [".", ")", ">", ".)", ",", "\u201d", "\u2026", "\N{ZERO WIDTH SPACE}"])
+def test_what_a_letter_has_behind_a_link_is_no_part_of_its_code(site: Site, opened: Visitor, behind: str) -> None:
+    _, code = site.invite("owner", f"Before {ord(behind[0])} {len(behind)}")
+    opened.page.goto("about:blank")
+    opened.page.goto(f"{site.address}/enter#{code}{behind}")
+    field = opened.page.get_by_label("One-time code")
+    opened.page.wait_for_function("document.getElementById('code').value !== ''")
+    assert field.input_value() == code
+    field.fill(f"({site.address}/enter#{code}{behind}")
+    opened.press("Sign in")
+    opened.page.wait_for_url("**/owner")
+    opened.press("Sign out")
 
 
 def test_who_is_signed_in_already_is_told_so_too(site: Site, browser: Browser) -> None:

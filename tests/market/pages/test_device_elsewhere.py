@@ -45,7 +45,7 @@ def test_a_round_from_her_own_machine(browser: Browser, device_page: PageServer,
         round_steps.clear_round(site.market, site.operator, round_id)
         page.get_by_role("button", name="Do you smoke?").click()
         page.get_by_label("Your true answer").select_option("Yes")
-        page.get_by_label("is a fact that you were never asked about").check()
+        page.get_by_label("is a new fact, and not one asked about before").check()
         page.get_by_role("button", name="Randomise and send").click()
         page.get_by_text("drawn, sent, accepted").wait_for()
         assert offer_access.report(site.market, ann, round_id).ordinal == 1

@@ -74,9 +74,9 @@ def test_a_second_person_does_not_take_the_page_over_unasked(place: Site, page: 
     enrol(page, place.address, first)
     page.get_by_text("No rounds are open.").wait_for()
     enrol(page, place.address, second)
-    told(page, f"This device is enrolled at {place.address} as Ann already, so the code was not used.")
+    told(page, f"This device is enrolled at {place.address} as “Ann” already, so the code was not used.")
     assert kept(page)[place.address]["user"] == ann.user_id
-    page.get_by_label("The code is for Ann.").check()
+    page.get_by_label("The code is for “Ann”.").check()
     page.get_by_role("button", name="Enrol").click()
     page.locator("#again").wait_for(state="hidden")
     assert kept(page)[place.address]["user"] == bea.user_id, "the code was unused so far, and Ann had done nothing here"
@@ -92,14 +92,14 @@ def test_a_page_with_bids_stays_hers_who_made_them(place: Site, page: Page) -> N
     bid_in(page)
     before = kept(page)
     enrol(page, place.address, second)
-    page.get_by_label("The code is for Ann.").check()
+    page.get_by_label("The code is for “Ann”.").check()
     page.get_by_role("button", name="Enrol").click()
-    told(page, f"The code was for Bea, and the bids and reports of this device at {place.address} are somebody else's")
+    told(page, f"The code was for “Bea”, and the bids and reports of this device at {place.address} are somebody")
     assert kept(page) == before
     page.evaluate("localStorage.clear()")  # what it says of markets is gone; what was bid from here is not
     _, third = place.invite("owner", "Cai")
     enrol(page, place.address, third)
-    told(page, "The code was for Cai")
+    told(page, "The code was for “Cai”")
     assert kept(page) == {}
     again = round_steps.renew_code(place.market, place.operator, ann.user_id)
     enrol(page, place.address, again.code)
@@ -119,9 +119,12 @@ def answering(page: Page, path: str, answer: object) -> None:
     page.route(f"**/v1/{path}", said)
 
 
+def a_user(**changed: object) -> dict[str, object]:
+    return {"user_id": "u_" + "0" * 24, "role": "owner", "name": "Ann", "created_at_ms": 1} | changed
+
+
 def a_token(**changed: object) -> dict[str, object]:
-    user = {"user_id": "u_" + "0" * 24, "role": "owner", "name": "Ann", "created_at_ms": 1}
-    return {"token": "t" * 43, "user": user} | changed
+    return {"token": "t" * 43, "user": a_user()} | changed
 
 
 @pytest.mark.parametrize(
@@ -133,9 +136,9 @@ def a_token(**changed: object) -> dict[str, object]:
         a_token(token="t"),
         a_token(token=["t" * 43]),
         a_token(user=None),
-        a_token(user={"user_id": "u_0 http://other.example", "role": "owner", "name": "Ann"}),
-        a_token(user={"user_id": "u_" + "0" * 24, "role": "owner", "name": "\u202eAnn"}),
-        a_token(user={"user_id": "u_" + "0" * 24, "role": "king", "name": "Ann"}),
+        a_token(user=a_user(user_id="u_0 http://other.example")),
+        a_token(user=a_user(name="\u202eAnn")),
+        a_token(user=a_user(role="king")),
     ],
 )
 def test_what_is_no_token_is_not_kept(page: Page, answer: object) -> None:
@@ -155,7 +158,23 @@ def test_a_market_under_a_path_is_asked_there(page: Page) -> None:
 
 
 def summary(**changed: object) -> dict[str, Any]:
-    return {"round_id": "r_" + "0" * 24, "state": "open", "text": "Do you like tea?"} | changed
+    told = {
+        "round_id": "r_" + "0" * 24,
+        "state": "open",
+        "text": "Do you like tea?",
+        "attribute": "tea",
+        "domain_kind": "binary",
+        "domain_size": 2,
+        "bid_low_micros": 0,
+        "bid_high_micros": 10_000_000,
+        "epsilon_max": 1.5,
+        "bids_close_at_ms": 1,
+        "reports_close_at_ms": None,
+        "terms_hash": "0" * 64,
+        "purpose": "",
+        "stages_in_all": 1,
+    }
+    return told | changed
 
 
 @pytest.mark.parametrize(
@@ -328,7 +347,7 @@ def test_what_stands_against_an_answer_is_said_beside_it_and_a_lost_report_is_se
     send.click()
     told(page, "Tick what is said below if you agree to it")
     assert page.get_by_label("Your true answer").input_value() == "1", "what she chose is still there"
-    page.get_by_label("is a fact that you were never asked about").check()
+    page.get_by_label("is a new fact, and not one asked about before").check()
     page.route("**/report", lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
     send.click()
     told(page, f"No answer came from {place.address}. Look whether you are online")

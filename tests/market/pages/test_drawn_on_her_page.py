@@ -24,7 +24,7 @@ def answered(page: Page, answer: str) -> None:
     """At the offer, with everything filled in."""
     page.get_by_role("button", name="Do you smoke?").click()
     page.get_by_label("Your true answer").select_option(answer)
-    page.get_by_label("is a fact that you were never asked about").check()
+    page.get_by_label("is a new fact, and not one asked about before").check()
 
 
 def is_drawn(page: Page) -> None:

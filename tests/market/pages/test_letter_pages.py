@@ -64,15 +64,31 @@ def test_she_chooses_confirms_and_sees_what_she_chose(postal: Postal) -> None:
     inside = http.post("/account/letters", data={**csrf, "webhook": "http://127.0.0.1/"})
     assert "must begin with https://" in inside.text
     chosen = {**csrf, "email": "ann@example.org", "opened": "yes", "paid": "yes"}
-    assert http.post("/account/letters", data=chosen).status_code == 303
-    page = http.get("/account/letters").text
+    sent = http.post("/account/letters", data=chosen)
+    assert sent.status_code == 303
+    page = http.get(sent.headers["location"]).text
+    assert "Your choice is saved." in page
     assert "Is ann@example.org your address?" in page
     assert set(re.findall(r'name="([a-z]+)" value="yes" checked', page)) == {"opened", "paid"}
     assert "is not the word" in http.post("/account/letters/word", data={**csrf, "word": "0" * 10}).text
     word = email_word(postal.market, postal.owner.user_id, "ann@example.org")
-    assert http.post("/account/letters/word", data={**csrf, "word": f" {word.upper()} "}).status_code == 303
+    assert (
+        http.post("/account/letters/word", data={**csrf, "word": f" {word[:5].upper()} {word[5:]}. "}).status_code
+        == 303
+    )
     assert "This one is confirmed" in http.get("/account/letters").text
+    assert "Your address is confirmed." in http.get("/account/letters?done=confirmed").text
     assert letter_choices.choices(postal.market, postal.owner).email_confirmed
+
+
+def test_a_choice_that_could_arrive_nowhere_is_not_taken_in_silence(postal: Postal) -> None:
+    http, csrf = postal.http["owner"]
+    refused = http.post("/account/letters", data={**csrf, "opened": "yes"})
+    assert refused.status_code == 422
+    assert "give the address that letters should go to" in refused.text
+    assert 'name="opened" value="yes" checked' in refused.text
+    assert letter_choices.choices(postal.market, postal.owner).kinds == []
+    assert http.post("/account/letters", data=csrf).status_code == 303, "none at all is a choice"
 
 
 def test_the_operator_sees_what_did_not_arrive_and_has_it_tried_again(postal: Postal) -> None:
@@ -113,10 +129,11 @@ def test_the_pages_fit_a_phone_and_say_when_there_is_no_mail(site: Site, browser
     assert visitor.page.get_by_text("This market sends no e-mail").count() == 1
     visitor.page.get_by_label("A round opens that you can bid in").check()
     visitor.press("Save")
+    assert visitor.page.get_by_text("Nothing was saved: this market sends no e-mail").count() == 1
     assert visitor.page.get_by_label("A round opens that you can bid in").is_checked()
     assert visitor.fits()
     visitor.shoot(f"market-letters-phone-{scheme}")
     visitor.go("/account")
     assert visitor.fits()
-    assert visitor.complaints == []
+    assert all("422" in each for each in visitor.complaints), "of the choice that was not taken"
     visitor.context.close()

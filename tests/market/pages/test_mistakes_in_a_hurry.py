@@ -13,6 +13,7 @@ import pytest
 from pdqs.market import groups, reads, round_steps
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served
+from pdqs.market.invitation_files import guests_in
 from pdqs.market.settings import Settings
 from pdqs.protocol.market_messages import User
 
@@ -49,7 +50,9 @@ class Hurry:
         shown = self.office.get("/operator/invitations").text
         tokens = {name: hidden(shown, name) for name in ("csrf_token", "key")}
         file = {"file": ("list.csv", raw)}
-        return self.office.post("/operator/invitations", data={**tokens, "role": "owner"}, files=file, headers=HTML)
+        return self.office.post(
+            "/operator/invitations", data={**tokens, "role": "owner", "confirmed": "yes"}, files=file, headers=HTML
+        )
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +105,26 @@ MISTAKES: dict[str, tuple[Callable[[Hurry], httpx.Response], str]] = {
         lambda h: h.post(h.office, "/operator/people", f"/operator/people/{h.owner.user_id}/groups", groups="x" * 50),
         "1 to 40 letters",
     ),
+    "a group's name that turns the writing": (
+        lambda h: h.post(h.office, "/operator/people", f"/operator/people/{h.owner.user_id}/groups", groups="\u202eA"),
+        "A group's name holds a sign that is not shown",
+    ),
+    "a group's name that shows nothing": (
+        lambda h: h.post(h.office, "/operator/people", f"/operator/people/{h.owner.user_id}/groups", groups="\u3164"),
+        "A group's name has no letter that shows",
+    ),
+    "a name that shows nothing": (
+        lambda h: h.post(h.office, "/operator/people", "/operator/people", name="\u3164", role="owner"),
+        "The name has no letter that shows: type it anew.",
+    ),
+    "a name that turns the writing": (
+        lambda h: h.post(h.office, "/operator/people", "/operator/people", name="Ann\u202eeel", role="owner"),
+        "The name holds a sign that is not shown, or that turns the direction of writing",
+    ),
+    "a token whose name shows nothing": (
+        lambda h: h.post(h.phone, "/account", "/account/tokens", name="\u200b"),
+        "A name has 1 to 80 letters.",
+    ),
     "a consumer in a group": (
         lambda h: h.post(h.office, "/operator/people", f"/operator/people/{h.consumer.user_id}/groups", groups="A"),
         "Only owners are in groups",
@@ -138,6 +161,19 @@ def test_what_was_typed_about_letters_is_still_there_after_a_fault(hurry: Hurry)
     page = hurry.post(hurry.phone, "/account", "/account/letters", webhook="example.org/hook", opened="yes").text
     assert 'value="example.org/hook"' in page
     assert 'name="opened" value="yes" checked' in page
+
+
+def test_a_name_that_is_refused_is_still_there_with_its_role(hurry: Hurry) -> None:
+    page = hurry.post(hurry.office, "/operator/people", "/operator/people", name="x" * 81, role="consumer").text
+    assert f'value="{"x" * 81}"' in page
+    assert '<option value="consumer" selected>' in page
+
+
+def test_what_was_pasted_along_with_a_name_makes_no_second_one_of_it(hurry: Hurry) -> None:
+    made = hurry.post(hurry.office, "/operator/people", "/operator/people", name="Ann\u200b ", role="owner")
+    assert "Somebody else is called Ann too." in said(made)
+    assert groups.group_names(["Nurses", "\ufeffNurses"]).groups == ["Nurses"]
+    assert guests_in("name\nBo\u200b\n".encode()).names == ["Bo"]
 
 
 def test_the_whole_link_pasted_for_the_code_is_as_good(hurry: Hurry) -> None:

@@ -126,7 +126,20 @@ def test_an_account_that_could_not_be_read_is_not_shown_as_an_empty_one(site: Si
     visitor.page.unroute("**/device/account.mjs*")
     visitor.page.get_by_role("link", name="Load it again").click()
     visitor.page.get_by_text("Nothing yet").wait_for()
-    assert visitor.page.locator("#late").count() == 0
+    visitor.page.locator("#late").wait_for(state="detached")
+    visitor.context.close()
+
+
+def test_an_account_that_is_shown_is_not_called_unready_while_the_market_is_slow(site: Site, browser: Browser) -> None:
+    _, code = site.invite("owner", "Ida")
+    visitor = Visitor(browser, site)
+    visitor.enter(code)
+    held: list[Route] = []
+    visitor.page.route("**/v1/**", lambda route: held.append(route))  # asked, and never answered
+    visitor.go("/owner/privacy")
+    visitor.page.get_by_text("Nothing yet").wait_for()
+    visitor.page.locator("#late").wait_for(state="detached")
+    assert held, "the market was asked something that it has not answered"
     visitor.context.close()
 
 

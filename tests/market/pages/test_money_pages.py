@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from market.town import plan
-from pdqs.market import reads, round_steps, transfers
+from pdqs.market import access, reads, round_steps, transfers
 from pdqs.market.http.app import create_app
 from pdqs.market.http.serving import served as serving
 from pdqs.market.settings import Settings
@@ -66,7 +66,13 @@ def test_a_deposit_is_said_back_and_moves_once_however_often_it_is_confirmed(
 
 @pytest.mark.parametrize(
     ("amount", "said"),
-    [("12,50", "could mean 12.50 or 1250"), ("0", "at least 0.01"), ("1.005", "at most 2 decimals"), ("", "nothing")],
+    [
+        ("12,50", "could mean 12.50 or 1250"),
+        ("0", "at least 0.01"),
+        ("1.005", "at most 2 decimals"),
+        ("", "nothing"),
+        ("1000000.01", "one entry moves at most 1,000,000.00, and a balance may hold at most 1,000,000,000.00"),
+    ],
 )
 def test_an_amount_in_doubt_is_asked_back_and_nothing_moves(
     site: Site, operator: httpx.Client, amount: str, said: str
@@ -97,6 +103,33 @@ def test_a_wrong_deposit_is_undone_in_the_open(site: Site, operator: httpx.Clien
     assert balance(site, "Mistaken") == 0
     again = operator.post("/operator/ledger/reversal", data=asked)
     assert (again.status_code, "undone before" in again.text) == (409, True)
+
+
+def test_unspent_money_is_paid_back_on_the_page_as_far_as_it_is_free(site: Site, operator: httpx.Client) -> None:
+    user, _ = site.invite("consumer", "Paid Back")
+    site.deposit(user, 50_000_000)
+    draft = round_steps.draft_round(site.market, user, plan(), "key-of-paid-back")
+    round_steps.open_round(site.market, user, draft.round_id)
+    address = "/operator/ledger/refund"
+    asked = {**fields(operator.get("/operator/ledger").text, address), "user_id": user.user_id, "amount": "40"}
+    refused = operator.post(address, data=asked)
+    assert refused.status_code == 409
+    assert (
+        "Paid Back has 30.00, which does not cover 40.00; rounds of hers hold 20.00 more until they end."
+        in refused.text
+    )
+    assert re.search(r'id="refund" [^>]*value="40"', refused.text), "what was typed is kept"
+    confirm = operator.post(address, data={**asked, "amount": "30"})
+    assert "Enter the refund of 30.00" in confirm.text
+    assert balance(site, "Paid Back") == 30_000_000
+    sent = fields(confirm.text, address)
+    done = [operator.post(address, data=sent) for _ in range(2)][1]
+    assert "The refund is entered: 30.00 for Paid Back." in operator.get(done.headers["location"]).text
+    assert balance(site, "Paid Back") == 0
+    assert "Refund: Paid Back" in operator.get("/operator/journal").text
+    cookies = {access.COOKIE: access.start_session(site.market, user).cookie}
+    hers = httpx.get(f"{site.address}/consumer/money", cookies=cookies).text
+    assert re.search(r"Paid back to you</td><td class=.num.>-30\.00", hers)
 
 
 def test_a_step_that_comes_too_early_is_refused_in_words_not_in_milliseconds(site: Site) -> None:

@@ -37,7 +37,13 @@ def _owe(site: Site, owners: list[User], micros: int, name: str) -> None:
 def test_a_list_of_names_comes_back_as_codes_that_work(site: Site, operator: httpx.Client) -> None:
     form = fields(operator.get("/operator/invitations").text, "/operator/invitations")
     names = {"file": ("names.csv", b"name\nAda\nBea\n")}
-    answer = operator.post("/operator/invitations", data={**form, "role": "owner"}, files=names)
+    asked = operator.post("/operator/invitations", data={**form, "role": "owner"}, files=names).text
+    assert "Let 2 owners in?" in asked
+    assert re.findall(r"<bdi>(.*?)</bdi>", asked) == ["Ada", "Bea"]
+    assert "Bea" not in operator.get("/operator/people").text, "nobody is let in before it is confirmed"
+    sent = {**fields(asked, "/operator/invitations"), "text": "name\nAda\nBea\n"}
+    assert (sent["confirmed"], sent["role"], sent["key"]) == ("yes", "owner", form["key"])
+    answer = operator.post("/operator/invitations", data=sent)
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as files:
         table = files.read("invitations.csv").decode()
@@ -47,8 +53,9 @@ def test_a_list_of_names_comes_back_as_codes_that_work(site: Site, operator: htt
     for wrong, said in refusals:
         refused = operator.post("/operator/invitations", data={**form, **wrong}, files=names)
         assert (refused.status_code, said in refused.text) == (403, True)
-    nothing = operator.post("/operator/invitations", data={**form, "role": "owner"}, files={"file": ("x.csv", b"")})
-    assert "Choose a file first" in nothing.text
+    for file, said in ((("x.csv", b""), "This file is empty"), (("", b""), "Choose a file first")):
+        nothing = operator.post("/operator/invitations", data={**form, "role": "owner"}, files={"file": file})
+        assert said in nothing.text
 
 
 def test_a_batch_goes_out_as_a_file_and_its_confirmation_is_said_back_before_it_counts(
@@ -72,11 +79,28 @@ def test_a_batch_goes_out_as_a_file_and_its_confirmation_is_said_back_before_it_
     for _ in range(2):
         done = operator.post(address, data={**form, "confirmed": "yes", "text": told})
         assert done.status_code == 303
+    after = operator.get(done.headers["location"]).text
+    told_of = r"The confirmation is entered\. .* 2 are told as paid .* 1 failed and stays owed: Paid by file \d"
+    assert re.search(told_of, after)
+    assert after.count(batch[:8] + ", as its file is called") == 1, "it can be told from other batches"
     assert sum(reads.me(site.market, owner).balance_micros for owner in owners) == 2_000_000
     bad = operator.post(address, data=form, files={"file": ("told.csv", told.replace("2.00", "2.01").encode())})
     assert (bad.status_code, "another amount" in bad.text) == (422, True), "told before anything counts"
     refused = operator.post(address, data={**form, "confirmed": "yes", "text": told.replace("2.00", "2.01")})
     assert (refused.status_code, "nothing was entered" in refused.text) == (422, True)
+
+
+def test_what_cannot_be_done_is_refused_before_it_is_asked_back(site: Site, operator: httpx.Client) -> None:
+    owner, _ = site.invite("owner", "No consumer")
+    site.invite("consumer", "Some consumer")
+    address = "/operator/ledger/deposit"
+    form = fields(operator.get("/operator/ledger").text, address)
+    refused = operator.post(address, data={**form, "user_id": owner.user_id, "amount": "5"})
+    assert (refused.status_code, "deposits are for consumers" in refused.text) == (409, True)
+    address = f"/operator/people/{site.operator.user_id}/disable"
+    refused = operator.post(address, data={"csrf_token": form["csrf_token"]})
+    assert (refused.status_code, "can be disabled" in refused.text) == (409, True)
+    assert "Disable operator?" not in refused.text
 
 
 def test_a_round_is_cancelled_only_after_a_second_word(site: Site, operator: httpx.Client) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 import pdqs
-from pdqs.market import reads, round_steps
+from pdqs.market import as_shown, reads, round_steps
 from pdqs.market.access import COOKIE
 from pdqs.market.pages import plan_form
 from pdqs.market.store.schema import offers, rounds
@@ -88,7 +89,7 @@ def operator(town: Town) -> Person:
 
 
 PAGES = {
-    "consumer": ["/consumer", "/consumer/plan", "/consumer/plan/preview"],
+    "consumer": ["/consumer", "/consumer/plan?form=a-form-of-hers", "/consumer/plan/preview", "/consumer/money"],
     "owner": ["/owner", "/owner/privacy", "/owner/earnings"],
     "operator": ["/operator", "/operator/ledger", "/operator/people"],
 }
@@ -104,7 +105,7 @@ def test_each_role_sees_its_own_pages_and_nobody_elses(
     stranger = town.browser()
     for path in [path for paths in PAGES.values() for path in paths]:
         answer = stranger.get(path)
-        assert (answer.status_code, answer.headers["location"]) == (303, f"/enter?next={path}")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/enter?next={quote(path)}")
 
 
 def test_a_round_of_someone_elses_is_not_found(town: Town, consumer: Person) -> None:
@@ -216,18 +217,18 @@ def hash_of(town: Town, consumer: User, round_id: str) -> str:
 
 
 def test_a_bad_plan_is_refused_field_by_field_and_keeps_what_was_typed(consumer: Person) -> None:
-    page = consumer[1].get("/consumer/plan").text
+    page = consumer[1].get("/consumer/plan", follow_redirects=True).text
     fields = {"csrf_token": hidden(page, "csrf_token"), "key": hidden(page, "key"), "text": "", "budget": "12.3456789"}
     answer = consumer[1].post("/consumer/rounds", data={**fields, "owners": "many", "attribute": "Flu!"})
     assert answer.status_code == 422
-    for said in ("has more than six decimals", "Give a number from 2", "Write the question"):
+    for said in ("has more than six decimals", "Give a whole number from 2", "Write the question"):
         assert said in answer.text
     assert 'value="12.3456789"' in answer.text
     assert 'aria-invalid="true"' in answer.text
 
 
 def test_a_double_press_makes_one_round(consumer: Person) -> None:
-    page = consumer[1].get("/consumer/plan").text
+    page = consumer[1].get("/consumer/plan", follow_redirects=True).text
     fields = {
         "csrf_token": hidden(page, "csrf_token"),
         "key": hidden(page, "key"),
@@ -244,7 +245,8 @@ def test_opening_beyond_the_balance_is_said_on_the_page(town: Town) -> None:
     path = f"/consumer/rounds/{drafted.round_id}"
     assert "does not cover the budget" in browser.get(path).text
     csrf = hidden(browser.get(path).text, "csrf_token")
-    refused = browser.post(f"{path}/open", data={"csrf_token": csrf})
+    sent = {"csrf_token": csrf, "shown": as_shown.hash_of(drafted.plan)}
+    refused = browser.post(f"{path}/open", data=sent)
     assert refused.status_code == 409
     assert 'role="alert"' in refused.text
 
@@ -272,7 +274,7 @@ def test_the_preview_is_a_chart_with_words_and_a_table(consumer: Person) -> None
         ({"bid_time": "0"}, "bid_time"),
         ({"bid_low": "2", "bid_high": "1"}, "bid_low"),
         ({"kind": "histogram", "labels": "only one"}, "labels"),
-        ({"kind": "histogram", "labels": "same\nsame"}, ""),
+        ({"kind": "histogram", "labels": "same\nsame"}, "labels"),
     ],
 )
 def test_a_plan_that_cannot_be_names_the_field(given: dict[str, str], field: str) -> None:
@@ -287,8 +289,9 @@ def test_a_form_of_defaults_is_a_plan() -> None:
     assert form.plan is not None
     assert form.plan.budget_micros == 500_000_000
     assert (form.plan.rule, form.plan.estimator, form.plan.epsilon_max) == ("lottery", "unbiased", 2.0)
-    rest = RoundPlan(query=form.plan.query, attribute="unnamed", budget_micros=500_000_000, minimum_owners=7)
-    assert form.plan == rest, "as a program's would be, but for fewest bids: as few as could give an answer"
+    rest = RoundPlan(query=form.plan.query, attribute="unnamed", budget_micros=500_000_000)
+    careful = rest.model_copy(update={"minimum_owners": 9, "only_with_answer": True})
+    assert form.plan == careful, "as a program's would be, but for what spares her paying for no answer"
 
 
 def test_the_other_choice_is_the_sharper_rule_and_there_are_two() -> None:

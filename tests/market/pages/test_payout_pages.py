@@ -12,13 +12,24 @@ import httpx
 import pytest
 
 from market.town import plan
-from pdqs.market import ledger, looking_up, payouts, reads, round_steps
+from pdqs.market import (
+    ledger,
+    looking_up,
+    overpaid,
+    payout_confirmations,
+    payout_undoing,
+    payouts,
+    reads,
+    round_steps,
+    transfers,
+)
 from pdqs.market.clock_state import ClockState
 from pdqs.market.context import Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.namesakes import mark_of
 from pdqs.market.store.schema import rounds
-from pdqs.protocol.market_messages import NewUser, User
+from pdqs.market.store.sql import Found
+from pdqs.protocol.market_messages import NewUser, Transfer, User
 
 from .site import Site, Visitor, served
 from .test_money_pages import PHONE, fields, operator
@@ -64,6 +75,11 @@ def told(site: Site, batch_id: str, status: str = "paid") -> str:
     return "reference,status,amount\n" + "".join(f"{row[0]},{status},{row[3]}\n" for row in cells)
 
 
+def lines(site: Site, batch_id: str) -> list[Found]:
+    with site.market.store.read() as connection:
+        return list(payouts.lines_of(connection, batch_id, held=False).values())
+
+
 def shown_text(html: str) -> str:
     """What stands on a page without anything being opened: no tags, and nothing under details."""
     body = html.partition("<main")[2]
@@ -106,7 +122,8 @@ def test_paying_by_hand_who_waits_in_a_batch_is_warned_of_and_told_when_the_prov
     assert "Paid beyond what was owed" in shown_text(page)
     assert "Take it off what is owed" not in shown_text(page), "nothing is owed"
     earn(site, [first], "later")
-    assert "more than was owed. Take that off what is owed first" in shown_text(pay_by_hand(operator, first).text)
+    warned = shown_text(pay_by_hand(operator, first).text)
+    assert "A provider says that it paid Ann 4.00 that is not taken off what is owed." in warned
     page = operator.get("/operator/payouts").text
     (action,) = re.findall(r'action="(/operator/payouts/over/p_\w+/entry)"', page)
     sure = operator.post(action, data=fields(page, action))
@@ -142,10 +159,122 @@ def test_a_batch_is_called_off_and_what_was_paid_too_much_let_be_after_a_second_
     sure = operator.post(action, data=fields(page, action))
     assert "Let it be with Ann?" in shown_text(sure.text)
     operator.post(action, data=fields(sure.text, action))
-    assert "Paid beyond what was owed" not in operator.get("/operator/payouts").text
+    page = operator.get("/operator/payouts").text
+    assert "Paid beyond what was owed" not in page
+    assert "Paid too much, and let be" in page
+    amount = payouts.batches_page(site.market, site.operator).items[0].let_be_micros
     deeds = shown_text(operator.get("/operator/deeds").text)
-    assert "let be what was paid too much to Ann" in deeds
+    assert f"let be {site.market.settings.money.exact(amount)} that was paid too much to Ann" in deeds
+    assert amount > 0
     assert "called off a batch of payouts" in deeds
+
+
+def test_what_failed_after_all_is_undone_whole_where_it_is_told_and_told_as_paid_again_it_waits_for_a_word(
+    site: Site, operator: httpx.Client
+) -> None:
+    (owner,) = owing(site, "Ann")
+    batch_id = payouts.make_batch(site.market, site.operator, "key-of-the-batch").batch_id
+    text = told(site, batch_id)
+    part = Transfer(user_id=owner.user_id, amount_micros=1_000_000)
+    transfers.pay_out(site.market, site.operator, part, "key-by-hand")
+    payout_confirmations.confirm_batch(site.market, site.operator, batch_id, text)
+    entry = next(line for line in transfers.journal(site.market, site.operator).items if ":p_" in line.transaction_id)
+    page = operator.get("/operator/ledger").text
+    form = {**fields(page, "/operator/ledger/reversal"), "undoes": entry.transaction_id}
+    asked = shown_text(operator.post("/operator/ledger/reversal", data=form).text)
+    assert "1.00 that a provider paid Ann beyond what was owed was a part of this payment" in asked
+    address, page = f"/operator/payouts/{batch_id}/confirmation", operator.get("/operator/payouts").text
+    form = {"csrf_token": fields(page, address)["csrf_token"]}
+    failed = {"file": ("told.csv", text.replace("paid", "failed").encode())}
+    seen = operator.post(address, data=form, files=failed).text
+    assert "3.00 was entered, and 1.00 is kept as paid beyond what was owed." in shown_text(seen)
+    assert "The money of the one that failed after all is with you again" in shown_text(seen)
+    sent = {**form, "confirmed": "yes", "text": text.replace("paid", "failed")}
+    operator.post(address, data=sent)
+    assert reads.me(site.market, owner).balance_micros == 0, "not unless it is ticked"
+    operator.post(address, data={**sent, "came_back": "yes"})
+    assert reads.me(site.market, owner).balance_micros == 3_000_000
+    assert "Paid beyond what was owed" not in operator.get("/operator/payouts").text
+    seen = operator.post(address, data=form, files={"file": ("told.csv", text.encode())}).text
+    assert "she is in no new batch until you say there whether the provider has paid it" in shown_text(seen)
+    operator.post(address, data={**form, "confirmed": "yes", "text": text})
+    page = operator.get("/operator/payouts").text
+    assert "undone before: was she paid after all?" in shown_text(page)
+    (action,) = re.findall(r'action="(/operator/payouts/over/p_\w+/came-back)"', page)
+    sure = operator.post(action, data=fields(page, action))
+    assert "Was Ann not paid after all?" in shown_text(sure.text)
+    operator.post(action, data=fields(sure.text, action))
+    assert "Paid beyond what was owed" not in operator.get("/operator/payouts").text
+    assert reads.me(site.market, owner).balance_micros == 3_000_000
+    assert "payment did not stay with Ann" in shown_text(operator.get("/operator/deeds").text)
+
+
+def undone(site: Site) -> tuple[User, str, str]:
+    """Ann, whose payout of 4.00 was entered and undone; its batch, and the file that says it was paid."""
+    (owner,) = owing(site, "Ann")
+    batch_id = payouts.make_batch(site.market, site.operator, "key-of-the-batch").batch_id
+    text = told(site, batch_id)
+    payout_confirmations.confirm_batch(site.market, site.operator, batch_id, text)
+    entry = transfers.journal(site.market, site.operator).items[0]
+    transfers.reverse(site.market, site.operator, entry.transaction_id)
+    return owner, batch_id, text
+
+
+def test_of_what_is_told_as_paid_again_it_is_said_that_nothing_is_entered_and_all_stays_owed(
+    site: Site, operator: httpx.Client
+) -> None:
+    owner, batch_id, text = undone(site)
+    address, page = f"/operator/payouts/{batch_id}/confirmation", operator.get("/operator/payouts").text
+    form = {"csrf_token": fields(page, address)["csrf_token"]}
+    seen = shown_text(operator.post(address, data=form, files={"file": ("told.csv", text.encode())}).text)
+    assert "Nothing of it is entered now, and what is owed stays owed." in seen
+    assert "4.00 is kept apart until you say whether it was paid." in seen
+    assert "Keep 4.00 apart" in seen
+    assert [word for word in ("no longer be owed", "Enter 0.00", "0.00 of it") if word in seen] == []
+    done = operator.post(address, data={**form, "confirmed": "yes", "text": text})
+    after = shown_text(operator.get(done.headers["location"]).text)
+    assert "1 is told as paid ( 4.00 , of which 4.00 is kept apart until you have seen to it)." in after
+    assert "or says that it has paid what you had undone" in after
+    assert reads.me(site.market, owner).balance_micros == 4_000_000
+
+
+def test_of_a_file_with_both_it_is_said_what_is_entered_and_what_waits_for_a_word(
+    site: Site, operator: httpx.Client
+) -> None:
+    first, second = owing(site, "Ann", "Bo")
+    batch_id = payouts.make_batch(site.market, site.operator, "key-of-the-batch").batch_id
+    text = told(site, batch_id)
+    hers = {line.user_id: line.reference for line in lines(site, batch_id)}
+    one = "".join(row for row in text.splitlines(keepends=True) if hers[second.user_id] not in row)
+    payout_confirmations.confirm_batch(site.market, site.operator, batch_id, one)
+    transfers.reverse(site.market, site.operator, payout_undoing.transaction_of(hers[first.user_id]))
+    address, page = f"/operator/payouts/{batch_id}/confirmation", operator.get("/operator/payouts").text
+    form = {"csrf_token": fields(page, address)["csrf_token"]}
+    seen = shown_text(operator.post(address, data=form, files={"file": ("told.csv", text.encode())}).text)
+    assert "What is entered of it will no longer be owed." in seen
+    assert "4.00 of it is owed and will be entered; 4.00 is kept apart until you say whether it was paid." in seen
+    assert "Enter 4.00, keep 4.00 apart" in seen
+
+
+def test_who_would_undo_on_the_ledger_what_was_taken_off_is_asked_of_the_whole_payment(
+    site: Site, operator: httpx.Client
+) -> None:
+    owner, batch_id, text = undone(site)
+    payout_confirmations.confirm_batch(site.market, site.operator, batch_id, text)
+    (one,) = overpaid.overpaid_page(site.market, site.operator).items
+    overpaid.enter(site.market, site.operator, one.reference)
+    taken_off = payout_undoing.taking_off(one.reference, 1, 4_000_000)
+    form = {**fields(operator.get("/operator/ledger").text, "/operator/ledger/reversal"), "undoes": taken_off}
+    refused = operator.post("/operator/ledger/reversal", data={**form, "confirmed": "yes"})
+    assert (refused.status_code, "say of the whole payment that it came back" in refused.text) == (409, True)
+    sure = operator.post("/operator/ledger/reversal", data=form, follow_redirects=True)
+    assert "Was Ann not paid after all?" in shown_text(sure.text)
+    assert "if she has it, she is paid it once more" in shown_text(sure.text)
+    assert reads.me(site.market, owner).balance_micros == 0, "not before the second word"
+    action = f"/operator/payouts/over/{one.reference}/came-back"
+    operator.post(action, data=fields(sure.text, action))
+    assert reads.me(site.market, owner).balance_micros == 4_000_000
+    assert reads.trial_balance(site.market, site.operator).balanced
 
 
 def people_of_one_name(site: Site) -> list[User]:
@@ -194,7 +323,8 @@ def test_people_of_one_name_are_told_apart_wherever_money_moves(site: Site, oper
 def test_cards_for_people_of_one_name_say_which_row_of_the_list_they_are_for(operator: httpx.Client) -> None:
     form = fields(operator.get("/operator/invitations").text, "/operator/invitations")
     names = {"file": ("names.csv", b"name,group\nAnn,Day\n,\nBo,Day\nAnn,Night\n")}
-    answer = operator.post("/operator/invitations", data={**form, "role": "owner"}, files=names)
+    sent = {**form, "role": "owner", "confirmed": "yes", "all_the_same": "yes"}
+    answer = operator.post("/operator/invitations", data=sent, files=names)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as files:
         table, cards = files.read("invitations.csv").decode(), files.read("cards.html").decode()
     assert [line.split(",")[:2] for line in table.splitlines()] == [

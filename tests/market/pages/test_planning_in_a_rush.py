@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
-from pdqs.market import forecasting, reads
+from pdqs.market import access, forecasting, reads, round_steps
+from pdqs.market.pages import plan_form
 from pdqs.planning.forecasts import plan
 from pdqs.protocol.forecasts import ForecastRequest
 from pdqs.protocol.market_messages import User
@@ -17,6 +19,7 @@ from pdqs.protocol.market_messages import User
 from .axe import violations
 from .open_round import PHONE, PLAN
 from .site import Site, Visitor
+from .test_money_pages import fields as all_fields
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -150,8 +153,59 @@ def test_saving_going_back_and_saving_again_is_one_draft_and_a_new_form_another(
     visitor.context.close()
 
 
-def test_a_browser_that_keeps_nothing_begins_another_draft(site: Site, browser: Browser) -> None:
-    """As over TLS: back at an empty form, what is written next is not the draft of before."""
+def test_without_scripts_too_a_form_is_one_draft_and_a_new_form_another(site: Site, browser: Browser) -> None:
+    user, _ = site.invite("consumer", "Plain and Back")
+    visitor = Visitor(browser, site, java_script_enabled=False, **PHONE)
+    cookie = access.start_session(site.market, user).cookie
+    visitor.context.add_cookies([{"name": access.COOKIE, "value": cookie, "url": site.address}])
+    page = visitor.page
+    places = []
+    for first, budget in ((True, "51"), (False, "51"), (False, "52"), (True, "53")):
+        if first:  # begun anew
+            visitor.go("/consumer/plan")
+            assert not page.get_by_text(SENT_BEFORE).is_visible()
+            page.get_by_label("Question put to each owner").fill("Do you row?")
+            page.get_by_label("The fact it is about").fill("rowing")
+        else:
+            page.go_back()
+            page.get_by_text(SENT_BEFORE).wait_for()
+            assert page.get_by_label("Budget", exact=True).input_value() == "51", "as it was sent"
+        page.get_by_label("Budget", exact=True).fill(budget)
+        visitor.press("Save as draft")
+        page.wait_for_url("**/consumer/rounds/r_*")
+        places.append(page.url)
+    assert [places.index(place) for place in places] == [0, 0, 0, 3]
+    assert budgets(site, user) == [53, 52]
+    visitor.context.close()
+
+
+def fields(html: str, action: str) -> dict[str, str]:
+    """Of the form that goes there, what says whose and which it is."""
+    return {name: value for name, value in all_fields(html, action).items() if name in ("csrf_token", "key")}
+
+
+def test_a_form_whose_round_was_opened_is_another_round_when_it_is_gone_back_to(site: Site) -> None:
+    user, _ = site.invite("consumer", "Opened and Back")
+    site.deposit(user, 100_000_000)
+    cookie = access.start_session(site.market, user).cookie
+    with httpx.Client(base_url=site.address, cookies={access.COOKIE: cookie}, timeout=60) as browser:
+        address = browser.get("/consumer/plan?kind=count").headers["location"]
+        fresh = fields(browser.get(address).text, "/consumer/rounds")
+        assert fields(browser.get(address).text, "/consumer/rounds") == fresh, "the same form, with the same key"
+        refused = browser.post("/consumer/rounds", data={**plan_form.fields_of(PLAN), **fresh, "budget": "much"})
+        assert fields(refused.text, "/consumer/rounds")["key"] == fresh["key"], "refused, it is the same form still"
+        made = browser.post("/consumer/rounds", data={**plan_form.fields_of(PLAN), **fresh}).headers["location"]
+        assert SENT_BEFORE in browser.get(address).text
+        round_steps.open_round(site.market, user, made.rpartition("/")[2])
+        again = browser.get(address, follow_redirects=True).text
+        assert SENT_BEFORE not in again
+        assert "Sent, it makes a draft of its own." in again
+        assert PLAN.query.text in again, "filled in as it was"
+        assert fields(again, "/consumer/rounds")["key"] != fresh["key"]
+
+
+def test_a_browser_that_keeps_nothing_finds_the_draft_in_the_form(site: Site, browser: Browser) -> None:
+    """As over TLS: back at the form, the market has filled it in."""
     user, visitor = planning(site, browser, "Keeps Nothing")
     page = visitor.page
     page.evaluate("document.getElementById('plan').autocomplete = 'off'")
@@ -160,14 +214,13 @@ def test_a_browser_that_keeps_nothing_begins_another_draft(site: Site, browser: 
     page.wait_for_url("**/consumer/rounds/r_*")
     page.go_back()
     page.get_by_label("Question put to each owner").wait_for()
-    assert page.get_by_label("Question put to each owner").input_value() == ""
-    assert not page.get_by_text(SENT_BEFORE).is_visible()
-    page.get_by_label("Question put to each owner").fill("Do you swim?")
-    page.get_by_label("The fact it is about").fill("swimming")
+    assert page.get_by_label("Question put to each owner").input_value() == "Do you cycle to work?"
+    assert page.get_by_label("Budget", exact=True).input_value() == "41"
+    assert page.get_by_text(SENT_BEFORE).is_visible()
     page.get_by_label("Budget", exact=True).fill("42")
     visitor.press("Save as draft")
     page.wait_for_url("**/consumer/rounds/r_*")
-    assert budgets(site, user) == [42, 41]
+    assert budgets(site, user) == [42]
     visitor.context.close()
 
 
@@ -178,11 +231,11 @@ def test_a_form_that_was_opened_meanwhile_is_refused_with_its_words_and_sent_as_
     page = visitor.page
     page.get_by_label("Budget", exact=True).fill("51")
     visitor.press("Save as draft")
-    visitor.press("Open the round")
-    page.get_by_text("Owners can bid for another").wait_for()
-    page.go_back()
+    page.wait_for_url("**/consumer/rounds/r_*")
+    made = page.url.rpartition("/")[2]
     page.go_back()
     page.get_by_text(SENT_BEFORE).wait_for()
+    round_steps.open_round(site.market, user, made)  # in another tab
     page.get_by_label("Budget", exact=True).fill("52")
     visitor.press("Save as draft")
     page.get_by_text("its terms are frozen").wait_for()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from pdqs.market import access, offer_access, reads, round_steps
+from pdqs.market import access, offer_access, people, reads, round_steps
 from pdqs.protocol.device_messages import Bid
 from pdqs.protocol.market_messages import User
 
@@ -103,7 +103,7 @@ def test_cleared_cookies_are_a_session_that_ended(site: Site, browser: Browser, 
     visitor.page.get_by_label(PRICE).fill("0.25")
     visitor.context.clear_cookies()
     visitor.page.get_by_role("button", name="Bid 0.25").click()
-    visitor.page.get_by_text("You were signed out. Reload the page and sign in again; nothing is lost.").wait_for()
+    visitor.page.get_by_text("You were signed out. Sign in again to come back to this page; nothing is").wait_for()
     visitor.shoot("owner-cookies-cleared-phone")
     assert visitor.page.get_by_label(PRICE).input_value() == "0.25"
     signs_in(visitor, user)
@@ -112,4 +112,24 @@ def test_cleared_cookies_are_a_session_that_ended(site: Site, browser: Browser, 
     visitor.page.get_by_label(PRICE).fill("0.25")
     visitor.press("Bid 0.25")
     visitor.page.get_by_text("Your bid stands").wait_for()
+    visitor.context.close()
+
+
+def test_who_was_signed_out_finds_the_way_in_where_it_is_said_and_comes_back_to_the_round(
+    site: Site, browser: Browser, round_id: str
+) -> None:
+    user, visitor = bidding(site, browser, round_id, "Elsa", **PHONE)
+    visitor.page.get_by_label(PRICE).fill("0.25")
+    visitor.context.clear_cookies()
+    visitor.page.get_by_role("button", name="Bid 0.25").click()
+    door = visitor.page.locator("#trouble").get_by_role("link", name="Sign in again")
+    door.wait_for()
+    assert violations(visitor.page) == []
+    visitor.shoot("owner-signed-out-phone")
+    door.click()
+    visitor.page.wait_for_url(f"**/enter?next=%2Fowner%2Frounds%2F{round_id}")
+    visitor.page.get_by_label("Code").fill(people.renew_code(site.market, site.operator, user.user_id).code)
+    visitor.press("Sign in")
+    visitor.page.wait_for_url(f"**/owner/rounds/{round_id}")
+    ready(visitor.page)
     visitor.context.close()

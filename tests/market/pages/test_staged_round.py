@@ -82,7 +82,7 @@ def started(site: Site, browser: Browser) -> dict[str, Any]:
     }
 
 
-SEED = 30
+SEED = 37
 LOOKS: dict[str, dict[str, Any]] = {"Ann": {}, "Bea": {"color_scheme": "dark", **PHONE}}
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OUT = "You were signed out before this arrived, so nothing was sent and nothing was changed."
 KEPT = "This tab has kept what you filled in"
-AGAIN = "This did not arrive when you sent it"
+AGAIN = "You were signed out before you sent this, so it was not taken and nothing was changed. It is filled in again"
 KEEPS = "Object.keys(sessionStorage)"
 TYPED = {
     "Question put to each owner": "Do you cycle to work, even when it rains?",
@@ -88,7 +88,7 @@ def test_a_plan_sent_after_the_session_is_found_again_and_sent_by_her(site: Site
     assert asked.value.ok, "the picture is of what was typed"
     phone.page.get_by_text(AGAIN).wait_for()
     phone.page.locator("#preview[aria-busy=false]").wait_for()
-    assert phone.page.url == f"{site.address}/consumer/plan"
+    assert phone.page.url.startswith(f"{site.address}/consumer/plan?form=")
     for label, words in TYPED.items():
         assert phone.page.get_by_label(label, exact=True).input_value() == words
     assert phone.page.get_by_label("What do you want to know?").input_value() == "median"
@@ -114,7 +114,7 @@ def test_whoever_else_signs_in_there_neither_sees_nor_sends_it(site: Site, brows
     visitor.press("Save as draft")
     visitor.page.get_by_text(KEPT).wait_for()
     sign_in_here(visitor, code)
-    visitor.page.wait_for_url("**/consumer/plan")
+    visitor.page.wait_for_url(re.compile("/consumer/plan[?]form="))
     visitor.page.get_by_label("Budget", exact=True).wait_for()
     assert visitor.page.get_by_label("Question put to each owner").input_value() == ""
     assert visitor.page.get_by_label("Budget", exact=True).input_value() == "500"
@@ -130,8 +130,26 @@ def test_a_tab_of_before_keeps_the_form_when_she_signed_in_in_another(site: Site
     visitor.page.get_by_text("Nothing was sent: that page was loaded before you signed in as Two Tabs.").wait_for()
     assert violations(visitor.page) == []
     visitor.page.get_by_role("link", name="Back to that page").click()
-    visitor.page.get_by_text(AGAIN).wait_for()
+    visitor.page.get_by_text(
+        "You sent this from a page that was loaded before you signed in, so it was not taken"
+    ).wait_for()
     assert visitor.page.get_by_label("Why you ask").input_value() == "To plan paths."
+    assert drafts_of(site, user) == 0
+    visitor.context.close()
+
+
+def test_of_a_form_that_arrived_and_was_refused_it_is_said_that_it_was_and_why(site: Site, browser: Browser) -> None:
+    user, visitor = planning(site, browser, "Run out")
+    visitor.page.evaluate("document.querySelector('#plan [name=key]').value = 'x'")
+    visitor.press("Save as draft")
+    visitor.page.get_by_text("The form has run out: reload the page and try again.").wait_for()
+    visitor.go("/consumer/plan")
+    why = (
+        "This was refused when you sent it: the form has run out: reload the page and try again. It is filled in again"
+    )
+    visitor.page.get_by_text(why).wait_for()
+    assert visitor.page.get_by_label("Why you ask").input_value() == "To plan paths."
+    assert "arrive" not in visitor.page.locator("#unsent").inner_text()
     assert drafts_of(site, user) == 0
     visitor.context.close()
 
@@ -174,7 +192,7 @@ def test_a_refused_plan_and_a_changed_draft_are_found_again_too(site: Site, brow
     visitor.page.get_by_label("Budget", exact=True).fill("60")
     visitor.press("Save as draft")
     sign_in_here(visitor, code_for(site, user))
-    visitor.page.wait_for_url("**/consumer/plan")
+    visitor.page.wait_for_url(re.compile("/consumer/plan[?]form="))
     visitor.page.get_by_text(AGAIN).wait_for()
     assert visitor.page.get_by_label("Budget", exact=True).input_value() == "60"
     visitor.press("Save as draft")

@@ -28,6 +28,15 @@ def instead(what: str, status: int, body: Json, *, when: Callable[[Script], bool
     return edit
 
 
+def lost(then: Edit) -> Edit:
+    """What she sends arrives, and no answer to it comes back; what is told afterwards is edited."""
+
+    def edit(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+        return (502, {}) if told.startswith("PUT ") else then(script, told, status, body)
+
+    return edit
+
+
 def put(**fields: Any) -> Callable[[Json], None]:
     return lambda body: body.update(fields)
 

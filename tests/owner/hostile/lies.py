@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pdqs.rounds.commitments import pseudonym_of
+
 from .edits import (
     bid_on,
     domain,
     instead,
+    lost,
     odd_words,
     on,
     put,
@@ -23,6 +26,7 @@ from .edits import (
 from .lies_about_questions import STAGES
 from .lies_between_rounds import BETWEEN
 from .lies_of_form import FORMS
+from .lies_without_lots import WITHOUT_LOTS
 from .market import (
     BEN,
     BID,
@@ -63,6 +67,7 @@ NOTICE = {
         "terms canonical",
         text_becomes(lambda t: '{"round":"' + ROUND + '",' + t[1:].replace(f'"round":"{ROUND}",', "", 1)),
     ),
+    "terms with five seconds to report": written("time to draw", says("report_seconds", value=5)),
     "another round's terms": written("shown round", says("round", value=OTHER_ROUND)),
     "the terms name another attribute": written("shown attribute", says("attribute", value="illness")),
     "another attribute is shown": shown("shown attribute", question(attribute="illness")),
@@ -114,9 +119,20 @@ def bid_receipt(check: str, change: Callable[[Json], Any]) -> Lie:
     return Lie(goal="bid-accepted", caught_by=frozenset({check}), edit=on("PUT bid", change))
 
 
+def says_less(body: Json) -> None:
+    """A receipt of the form before, signed as such, where the terms promise whose it is and what was asked."""
+    for name in ("pseudonym", "q_numerator", "stage", "side"):
+        body.pop(name, None)
+    body.update(sign(body))
+
+
+BENS = pseudonym_of(ROUND, BEN).hex()
+
 BID_RECEIPTS = {
     "a bid's receipt for another round": bid_receipt("bid receipt round", signed(round_id=OTHER_ROUND)),
     "a bid's receipt for other terms": bid_receipt("bid receipt terms", signed(terms_hash="0" * 64)),
+    "a bid's receipt that names another owner": bid_receipt("bid receipt owner", signed(pseudonym=BENS)),
+    "a bid's receipt that names nobody": bid_receipt("bid receipt owner", says_less),
     "a bid's receipt at a lower price": bid_receipt("bid receipt price", signed(bid_micros=1)),
     "a bid's receipt at a higher price": bid_receipt("bid receipt price", signed(bid_micros=999_999)),
     "a bid's receipt that says it came late": bid_receipt("bid receipt time", signed(placed_at_ms=CLOSES)),
@@ -124,6 +140,27 @@ BID_RECEIPTS = {
     "a bid's receipt that another key signed": bid_receipt("bid receipt signature", signed(OTHER_KEY)),
     "a bid's receipt changed after it was signed": bid_receipt(
         "bid receipt signature", put(placed_at_ms=CLOSES - 4999)
+    ),
+}
+
+
+def fetched(check: str, change: Callable[[Json], Any]) -> Lie:
+    """The answer to her bid is lost, and what the market has signed for it is asked for again."""
+    lie = lost(on("GET bid", change))
+    return Lie(goal="drawn", caught_by=frozenset({check}), edit=lie, lost=True)
+
+
+LOST_RECEIPTS = {
+    "a lost bid's receipt that names nobody": fetched("bid receipt owner", says_less),
+    "a lost bid's receipt that names another owner": fetched("bid receipt owner", signed(pseudonym=BENS)),
+    "a lost bid's receipt that another key signed": fetched("bid receipt signature", signed(OTHER_KEY)),
+    "a lost bid's receipt that says it came late": fetched("bid receipt time", signed(placed_at_ms=CLOSES)),
+    "a lost bid at another price": fetched("bid there", signed(bid_micros=BID - 1)),
+    "a lost report's receipt that names nobody": Lie(
+        goal="accepted",
+        caught_by=frozenset({"receipt asked", "receipt owner"}),
+        edit=lost(on("GET report", says_less)),
+        lost=True,
     ),
 }
 
@@ -345,6 +382,9 @@ ASKS = {
         edit=on("GET me", put(reports_made=1)),
         persuaded=("asked before",),
     ),
+    "a round that promises no signature for what it asks": Lie(
+        goal="drawn", prepare=lambda s: s.document.pop("receipt_form"), persuaded=("unsigned asking",)
+    ),
     "more reports of hers than she made": Lie(
         goal="drawn", edit=on("GET me", put(reports_made=5)), persuaded=("elsewhere",)
     ),
@@ -387,6 +427,15 @@ RECEIPTS = {
     "a receipt one micro-unit short": receipt(
         "receipt payment", lambda r: signed(payment_micros=r["payment_micros"] - 1)(r)
     ),
+    "a receipt that says more was asked": receipt("receipt asked", signed(q_numerator=2**31)),
+    "a receipt that says less was asked": receipt("receipt asked", signed(q_numerator=2**29)),
+    "a receipt that says less was asked by a hair": receipt("receipt asked", signed(q_numerator=2**30 - 1)),
+    "a receipt for another stage": receipt("receipt asked", signed(stage=2)),
+    "a receipt about a side where values were asked": receipt("receipt asked", signed(side=3)),
+    "a receipt that says neither whose it is nor what was asked": Lie(
+        goal="accepted", caught_by=frozenset({"receipt asked", "receipt owner"}), edit=on("PUT report", says_less)
+    ),
+    "a receipt that names another owner": receipt("receipt owner", signed(pseudonym=BENS)),
     "a receipt that says it came late": receipt("receipt time", signed(received_at_ms=REPORTS_CLOSE)),
     "a receipt from before the bids closed": receipt("receipt time", signed(received_at_ms=CLOSES - 1)),
     "a receipt that counts nothing": receipt("receipt count", signed(ordinal=0)),
@@ -454,5 +503,5 @@ SHAPES = {
 
 LIES: dict[str, Lie] = {
     **NOTICE, **BIDDING, **BID_RECEIPTS, **OFFERS, **LOTS, **ASKS, **DRAWING, **RECEIPTS, **PAYMENTS, **SHAPES,
-    **STAGES, **BETWEEN, **FORMS,
+    **LOST_RECEIPTS, **STAGES, **BETWEEN, **FORMS, **WITHOUT_LOTS,
 }  # fmt: skip

@@ -126,7 +126,14 @@ def too_late_by_a_moved_end(script: Script, told: str, status: int, body: Json) 
     return too_late(script, told, status, body)
 
 
+def says_another_side(_script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+    if told == "PUT report":
+        body = sign({**body, "side": body["side"] + 1})
+    return status, body
+
+
 STAGES = {
+    "a receipt that says another side was asked": staged("receipt asked", says_another_side, goal="accepted"),
     "a receipt from after her own stage": staged("receipt time", too_late, goal="accepted", before=early),
     "a receipt from after her own stage, whose end it moved": staged(
         "receipt time", too_late_by_a_moved_end, goal="accepted", before=early

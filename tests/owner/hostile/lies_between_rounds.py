@@ -16,6 +16,7 @@ from .market import (
     NONCE,
     OTHER_KEY,
     OTHER_ROUND,
+    REPORTS_CLOSE,
     ROUND,
     SEED,
     Json,
@@ -25,6 +26,7 @@ from .market import (
     hashed,
     honest_document,
     public,
+    sign,
 )
 
 NEUTRAL = "01" + "00" * 31
@@ -58,6 +60,26 @@ def earlier_report(text: str) -> Json:
 
 
 ELSEWHERE = "http://elsewhere.example"
+SIGNED: Json = {
+    "kind": "bid-accepted",
+    "market": ELSEWHERE,
+    "round_id": ROUND,
+    "at_ms": 1,
+    "receipt": canonical({"terms_hash": "0" * 64, "bid_micros": 5}),
+}
+"""That the key in the terms of that bid signed for it."""
+
+
+def named_elsewhere(**document: Any) -> tuple[Json, ...]:
+    """A bid in a round of another market, which names this one's key too and signs for nothing."""
+    return ({**earlier_bid(**document), "market": ELSEWHERE},)
+
+
+def told_elsewhere(seed: bytes = bytes(32), nonce: bytes = bytes(32)) -> Json:
+    """A draw in a round of another market, whose secrets came with it."""
+    evidence = canonical({"root": None, "lots": {"seed": seed.hex(), "nonce": nonce.hex(), "place": 0, "path": []}})
+    drawn = {"asked": False, "draw": 1, "chance_numerator": 1, "posted_micros": None, "evidence": evidence}
+    return {"kind": "lots", "market": ELSEWHERE, "round_id": OTHER_ROUND, **drawn}
 
 
 def drawn_under_another_name() -> tuple[Json, ...]:
@@ -121,7 +143,8 @@ def taken_back_later(change: Callable[[Json], Any]) -> Lie:
 def mirrored(kind: str, part: int = 1) -> Callable[[Json], None]:
     def change(statement: Json) -> None:
         first = statement["items"][0]
-        statement["items"].append({**first, "kind": kind, "amount_micros": -first["amount_micros"] // part})
+        named = {"transaction_id": f"reversal:{first['transaction_id']}", "kind": kind}
+        statement["items"].append({**first, **named, "amount_micros": -first["amount_micros"] // part})
 
     return change
 
@@ -138,7 +161,19 @@ def offered_anew(**then: Any) -> Lie:
     return between("offer stands", goal="drawn", edit=change, looks=2)
 
 
+def end_moved(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+    """Once a report is drawn, the round ends an hour later than the offer said, and the report came in that hour."""
+    if told == "GET notice" and script.offers_told > 1:
+        body["reports_close_at_ms"] += 3_600_000
+    if told == "PUT report":
+        body = sign({**body, "received_at_ms": REPORTS_CLOSE}, script.key)
+    return status, body
+
+
 BETWEEN = {
+    "a receipt from after the end of reporting, which it moved": between(
+        "receipt time", goal="accepted", edit=end_moved
+    ),
     "more asked for the same money than when she looked first": offered_anew(q_numerator=2**31),
     "less asked than when she looked first": offered_anew(q_numerator=2**29),
     "less money than when she looked first": Lie(
@@ -169,9 +204,17 @@ BETWEEN = {
     "the nonce of another round": between(
         "fresh secrets", seed=(earlier_bid(nonce_hash=commitment_to("nonce", NONCE)),)
     ),
-    "the secrets of a round of the same name elsewhere": between(
+    "the secrets of a round of the same name that it signed for elsewhere": between(
         "fresh secrets",
-        seed=({**earlier_bid(seed_hash=commitment_to("seed", SEED)), "round_id": ROUND, "market": ELSEWHERE},),
+        seed=({**earlier_bid(seed_hash=commitment_to("seed", SEED)), "round_id": ROUND, "market": ELSEWHERE}, SIGNED),
+    ),
+    "a seed that was told in a round elsewhere": between("fresh secrets", seed=(told_elsewhere(seed=SEED),)),
+    "a nonce that was told elsewhere, as a seed": between("fresh secrets", seed=(told_elsewhere(seed=NONCE),)),
+    "a seed that a round elsewhere is committed to as well": Lie(
+        goal="drawn", seed=named_elsewhere(seed_hash=commitment_to("seed", SEED)), persuaded=("same secrets",)
+    ),
+    "a nonce that a round elsewhere is committed to as well": Lie(
+        goal="drawn", seed=named_elsewhere(nonce_hash=commitment_to("nonce", NONCE)), persuaded=("same secrets",)
     ),
     "answers in letters of two scripts": written(
         "answers apart", lambda s: answers(s, labels=["no", "n\u043e", "yes"])
@@ -191,11 +234,15 @@ BETWEEN = {
         goal="drawn", seed=drawn_under_another_name(), persuaded=("answered before",)
     ),
     "another name for her than before": between("same owner", seed=(earlier_bid(owner=BEN),)),
+    "another name for her than when she enrolled": between("same owner", seed=({"kind": "enrolled", "owner_id": BEN},)),
     "another key than in the rounds before": Lie(
         goal="drawn",
         seed=(earlier_bid(receipt_key=public(OTHER_KEY)), earlier_report("Do you like wine?")),
         edit=on("GET me", put(reports_made=1)),
         persuaded=("new key",),
+    ),
+    "the key of a market at another address": Lie(
+        goal="drawn", seed=(*named_elsewhere(), SIGNED), persuaded=("shared key",)
     ),
     "another round than she asked about": between("asked round", prepare=another_round),
     "other terms than those she looked at": between("terms seen", edit=ask_other_from_now_on),

@@ -27,6 +27,7 @@ FORMS = {
     "answers apart by the last sign that shows nothing": labelled("tea", "te\U000e0fffa", "none"),
     "answers apart by signs that nobody has a letter for": labelled("\ue000", "\ue001", "none"),
     "answers apart by the length of a dash": labelled("1-5", "1\u20135", "none"),
+    "answers apart by a raised letter for a raised nought": labelled("10\u00ba", "10\u2070", "none"),
     "an answer that shows nothing": labelled("tea", "\u200b", "none"),
     "an answer of spaces": labelled("tea", "\u00a0", "none"),
     "numbers turned around by marks": labelled("1-5", "\u200f5\u200f-\u200f1x", "none", check="one direction"),

@@ -63,6 +63,7 @@ def honest_document() -> Json:
         "bids_close_at_ms": CLOSES,
         "report_seconds": 60,
         "minimum_owners": 2,
+        "receipt_form": 2,
         "receipt_key": public(KEY),
         "seed_hash": commitment_to("seed", SEED),
         "nonce_hash": commitment_to("nonce", NONCE),
@@ -110,6 +111,8 @@ class Script:
     """What she is asked about, where the document asks about sides."""
     window: tuple[int, int] = (0, 0)
     not_yet: bool = False
+    withdrawn_at_ms: int = 0
+    """When she withdrew, by its word."""
 
     @property
     def stage(self) -> str:
@@ -205,7 +208,8 @@ class Script:
         plain = {name: told[name] for name in (*names, "reports_close_at_ms", "terms_hash")}
         domain = self.question["domain"]
         about = {name: self.question[name] for name in ("text", "attribute")}
-        item = {**plain, **about, "domain_kind": domain["kind"], "domain_size": domain["size"]}
+        about |= {"domain_kind": domain["kind"], "domain_size": domain["size"], "purpose": ""}
+        item = {**plain, **about, "stages_in_all": self.stages}
         return {"items": [item], "next": None}
 
     def offer(self) -> Json:
@@ -227,14 +231,28 @@ class Script:
             "side": None if self.not_yet else self.side,
         }
 
+    def whose(self) -> Json:
+        """What a receipt says of her, in a round whose terms promise it."""
+        return {"pseudonym": pseudonym_of(self.round, self.owner).hex()} if self.form == 2 else {}
+
+    def asked(self) -> Json:
+        """What the receipt says that the offer asked, likewise."""
+        return {"q_numerator": self.q_numerator, "stage": self.turn, "side": self.side} if self.form == 2 else {}
+
+    @property
+    def form(self) -> int:
+        return int(self.document.get("receipt_form", 1))
+
     def take_bid(self, body: Json) -> Json:
-        plain = {"round_id": self.round, **body, "placed_at_ms": CLOSES - 5000}
+        plain = {"round_id": self.round, **body, "placed_at_ms": CLOSES - 5000, **self.whose()}
         self.bid = sign(plain, self.key)
         return self.bid
 
     def take_report(self, body: Json) -> Json:
         plain = {"round_id": self.round, **body, "received_at_ms": self.closes - 58_000}
-        self.report = sign({**plain, "payment_micros": self.payment, "ordinal": 1}, self.key)
+        self.report = sign(
+            {**plain, "payment_micros": self.payment, "ordinal": 1, **self.whose(), **self.asked()}, self.key
+        )
         return self.report
 
     def answer(self, method: str, what: str, body: Json) -> tuple[int, Json]:
@@ -253,7 +271,7 @@ class Script:
             "notices": self.listed,
             "offer": self.offer,
             "me": lambda: {"user": user, "balance_micros": 0, "reports_made": 0 if self.report is None else 1},
-            "statement": lambda: {"balance_micros": 0, "items": [posting] if self.report else [], "next": None},
+            "statement": lambda: {"balance_micros": None, "items": [posting] if self.report else [], "next": None},
         }
         self.statements_told += what == "statement"
         return 200, told[what]()
@@ -283,6 +301,8 @@ class Lie:
     persuaded: tuple[str, ...] = ()
     answer: object = "coffee"
     """What she answers; to a question about a side it is yes or no."""
+    lost: bool = False
+    """Whether the answers to what she sends are lost on their way, so that she looks at what is there."""
     looks: int = 1
     """How often she looks at the offer before she answers."""
 
@@ -332,7 +352,10 @@ class Hostile(ThreadingHTTPServer):
         if what == "mine":
             return self._all_of_hers(script, lie)
         status, honest = script.answer(method, what, body)
-        return lie.edit(script, f"{method} {what}", *_copied(status, honest))
+        status, told = lie.edit(script, f"{method} {what}", *_copied(status, honest))
+        if told.get("balance_micros", 0) is None:  # what the lines come to, unless the lie says otherwise
+            told["balance_micros"] = max(0, sum(line.get("amount_micros", 0) for line in told["items"]))
+        return status, told
 
     @staticmethod
     def _all_of_hers(script: Script, lie: Lie) -> tuple[int, Json]:
@@ -347,7 +370,8 @@ class Hostile(ThreadingHTTPServer):
                 return status, told
             parts[what] = told if status == 200 else None
         me = parts.pop("me")
-        return 200, {**parts, "owner_id": me["user"]["user_id"], "reports_made": me["reports_made"]}
+        whose = {"owner_id": me["user"]["user_id"], "reports_made": me["reports_made"]}
+        return 200, {**parts, **whose, "withdrawn_at_ms": script.withdrawn_at_ms}
 
 
 def _copied(status: int, honest: Json) -> tuple[int, Json]:

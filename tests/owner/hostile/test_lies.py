@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -20,17 +21,33 @@ from pdqs.owner.lifetime_cap import OVERALL
 from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 from pdqs.protocol import transport
+from pdqs.protocol.problems import MarketError
+from pdqs.rounds.commitments import commitment_to
 
-from .edits import instead
+from . import lies_without_lots
+from .edits import instead, lost
 from .lies import LIES
 from .lies_about_questions import asking, bucketed
-from .market import BID, ROUND, Lie, hostile
+from .lies_between_rounds import named_elsewhere
+from .market import ANN, BEN, BID, NONCE, ROUND, SEED, Lie, hostile
 
 HONEST = ["bid", "bid-accepted", "lots", "offer", "admitted", "drawn", "sent", "accepted", "paid"]
 TRUTHS = {
     "the truth": Lie(goal="nothing"),
     "the truth about a side": Lie(goal="nothing", prepare=asking(), answer=True),
+    "the truth without a lot": lies_without_lots.TRUTH,
     "the truth about a bucket": Lie(goal="nothing", prepare=bucketed, answer=45),
+    "the truth of a round whose seed and nonce another market has copied": Lie(
+        goal="nothing",
+        seed=named_elsewhere(seed_hash=commitment_to("seed", SEED), nonce_hash=commitment_to("nonce", NONCE)),
+        agrees=("new fact", "same secrets"),
+    ),
+    "the truth where every answer to what she sends is lost": Lie(
+        goal="nothing", edit=lost(lambda _script, _told, status, body: (status, body)), lost=True
+    ),
+    "the truth of a round from before receipts said what was asked": Lie(
+        goal="nothing", prepare=lambda s: s.document.pop("receipt_form"), agrees=("new fact", "unsigned asking")
+    ),
 }
 LATE = "a report in time that it calls late"
 CLOSED = {"type": "reports-closed", "detail": "reports in this round are closed"}
@@ -57,9 +74,12 @@ def visited(address: str, name: str, tmp_path: Path, *, weak: bool) -> tuple[str
     with OwnerClient(market, sleep=lambda _: None) as client:
         visit = Visit(device=device, client=client, clock=lambda: 7)
         try:
-            visit.bid(ROUND, BID, seen_hash=client.notice(ROUND).terms_hash)
+            with suppress(MarketError) if lie.lost else nullcontext():
+                visit.bid(ROUND, BID, seen_hash=client.notice(ROUND).terms_hash)
             review = [visit.review(ROUND) for _ in range(lie.looks)][-1]
-            visit.send(visit.draw(review, lie.answer, agreed=agreed))
+            drawn = visit.draw(review, lie.answer, agreed=agreed)
+            with suppress(MarketError) if lie.lost else nullcontext():
+                visit.send(drawn)
             visit.settle_up(client.notice(ROUND))
             visit.settle_up(client.notice(ROUND))  # on another day
         except PdqsError as fault:
@@ -127,6 +147,7 @@ def in_javascript(address: str) -> dict[tuple[str, bool], dict[str, Any]]:
             "agreed": [*ALL[name].agrees, *(ALL[name].persuaded if weak else ())],
             "seed": list(ALL[name].seed),
             "looks": ALL[name].looks,
+            "lost": ALL[name].lost,
         }
         for name, weak in runs
     ]
@@ -164,6 +185,19 @@ def test_a_report_that_the_market_does_not_take_is_drawn_sent_and_refused_and_no
         assert kinds == ["bid", "bid-accepted", "lots", "offer", "admitted", "drawn", "sent", "refused"]
 
 
+def test_a_browser_bids_under_no_other_name_than_it_came_with(address: str) -> None:
+    """The first bid, too: a page knows a market by its address and by who she is there."""
+    plain = {"round": ROUND, "bid": BID, "agreed": ["new fact"], "seed": [], "looks": 1}
+    runs = [(ANN, "whole", []), (BEN, "whole", []), (BEN, "weak", ["same owner"])]
+    cases = [
+        {**plain, "address": f"{address}/the%20truth/{run}-{name}", "named": name, "without": lacks}
+        for name, run, lacks in runs
+    ]
+    told = run_node(str(Path(__file__).with_name("run.mjs")), str(BROWSER), asked=cases)
+    assert [without_question(each["kinds"]) for each in told] == [HONEST, [], HONEST]
+    assert "somebody else than when you enrolled" in told[1]["refused"]
+
+
 def test_two_people_who_share_a_device_bid_in_one_round(address: str, tmp_path: Path) -> None:
     """Its seed and nonce are then not those of another round."""
     ledger = Ledger(tmp_path / "device.sqlite")
@@ -173,3 +207,13 @@ def test_two_people_who_share_a_device_bid_in_one_round(address: str, tmp_path: 
             Visit(device=Device(market=market, ledger=ledger), client=client, clock=lambda: 7).bid(ROUND, BID)
     assert [entry["kind"] for entry in ledger.account().entries] == ["bid", "bid-accepted"] * 2
     ledger.close()
+
+
+def test_a_receipt_for_another_stage_says_which_and_not_that_as_much_was_asked_as_was(
+    tmp_path: Path, in_javascript: dict[Any, dict[str, Any]]
+) -> None:
+    name = "a receipt for another stage"
+    with hostile(ALL) as unvisited:
+        refused, _ = visited(unvisited, name, tmp_path, weak=False)
+    for said in (refused, in_javascript[name, False]["refused"]):
+        assert "receipt is for stage 2, and you were asked in stage 1" in (said or "")

@@ -52,16 +52,16 @@ def calibrate_lottery(summary: LotterySummary, market: LotteryMarket) -> Lottery
     costs = costs_of(summary, market)
     if isinstance(costs, Cells):
         return _of_cells(costs, market)
-    ladder, budget = market.ladder, market.budget_micros
-    spare = largest_charge(market, ladder.highest)  # B_i(g) is A(g) less at most this
     if isinstance(costs, PlainOwners):
         return _of_owners(costs, market)
+    ladder, budget = market.ladder, market.budget_micros
 
     def total(rung: int) -> int:
         return int(costs.totals(np.array([rung]))[0])
 
     bottom = last_that(lambda g: total(g) + largest_charge(market, g) <= budget, ladder.lowest - 1, ladder.highest)
-    top = last_that(lambda g: total(g) - spare <= budget, bottom, ladder.highest)
+    # Beyond it nobody fits: nothing is left for anyone of what all others cost.
+    top = last_that(lambda g: costs.without_the_dearest(g) <= budget, bottom, ladder.highest)
     rungs = np.arange(bottom, top + 1)
     return _found(market, rungs, totals=np.concatenate([[0], costs.totals(rungs[1:])]))
 

@@ -6,7 +6,7 @@ Charges never fall as the rung rises, and an owner's charge does not depend on a
 
 from __future__ import annotations
 
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -19,15 +19,7 @@ from pdqs.model.errors import TermsError
 _AT_ONCE = 2**18  # owners times rungs worked out in one go
 
 
-class Costs(Protocol):
-    """The cost of a whole market by rung."""
-
-    def totals(self, rungs: Integers) -> Integers:
-        """A(g) for each of these rungs."""
-        ...
-
-
-def costs_of(summary: LotterySummary, market: LotteryMarket) -> Costs:
+def costs_of(summary: LotterySummary, market: LotteryMarket) -> PlainOwners | FullOwners | Cells:
     """The costs of a summary: owner by owner or cell by cell, at q* or beyond."""
     if largest_charge(market, market.ladder.highest) * summary.owners >= 2**63:
         raise TermsError("payments are too large to add up to a millionth: use a larger unit of money")
@@ -35,7 +27,7 @@ def costs_of(summary: LotterySummary, market: LotteryMarket) -> Costs:
         if not summary.exact:
             return Cells(summary, market)
         return PlainOwners(market.phi_of_bids(summary.bids), summary.draws.astype(np.int64), market)
-    return _FullOwners(summary, market) if summary.exact else Cells(summary, market)
+    return FullOwners(summary, market) if summary.exact else Cells(summary, market)
 
 
 def largest_charge(market: LotteryMarket, rung: int) -> int:
@@ -60,6 +52,7 @@ class PlainOwners:
         return PlainOwners(self._phi[asked], self._draws[asked], self._market)
 
     def totals(self, rungs: Integers) -> Integers:
+        """A(g) for each of these rungs."""
         wanted = np.unique(rungs)
         missing = np.array([g for g in wanted.tolist() if g not in self._known], dtype=np.int64)
         self._known.update(zip(missing.tolist(), self.worked_out(missing).tolist(), strict=True))
@@ -86,18 +79,33 @@ class PlainOwners:
 
 
 @final
-class _FullOwners:
-    """Owner by owner, beyond q*."""
+class FullOwners:
+    """Owner by owner, beyond q*. Whom the budget could never pay costs nothing, and whoever is not asked at a rung."""
 
     def __init__(self, summary: LotterySummary, market: LotteryMarket) -> None:
         self._market = market
-        self._bids, self._draws = summary.bids, summary.draws.astype(np.int64)
+        payable = market.reserve(summary.bids) <= market.budget_micros
+        self._bids, self._draws = summary.bids[payable], summary.draws[payable].astype(np.int64)
+        self._phi = market.form.line.at(self._bids)
 
     def totals(self, rungs: Integers) -> Integers:
+        """A(g) for each of these rungs, which rise."""
         together = max(1, _AT_ONCE // max(self._draws.size, self._market.form.line.knots.size))
         parts = [rungs[start : start + together] for start in range(0, rungs.size, together)]
-        sums = [FullRungs(self._market, part).charge(self._bids, self._draws).sum(axis=1) for part in parts]
+        sums = [self._charges(part).sum(axis=1) for part in parts]
         return np.concatenate([np.zeros(0, dtype=np.int64), *sums])
+
+    def without_the_dearest(self, rung: int) -> int:
+        """The least of B_i(g): A(g) without whoever is charged most. It never falls as the rung rises."""
+        charges = self._charges(np.array([rung]))[0]
+        return int(charges.sum() - charges.max(initial=0))
+
+    def _charges(self, rungs: Integers) -> Integers:
+        """What those are charged who are asked at the last of these rungs, which rise; a row a rung."""
+        asked = self._draws < self._market.count(self._phi, rungs[-1])
+        if not asked.any():
+            return np.zeros((rungs.size, 0), dtype=np.int64)
+        return FullRungs(self._market, rungs).charge(self._bids[asked], self._draws[asked])
 
 
 @final
@@ -117,6 +125,7 @@ class Cells:
         self._up_to, self._by_bid = rows, summary.cells.sum(axis=0)
 
     def totals(self, rungs: Integers) -> Integers:
+        """A(g) for each of these rungs."""
         one = self._plain if self._market.form.plain else self._full
         return np.array([one(g) for g in rungs.tolist()], dtype=np.int64)
 

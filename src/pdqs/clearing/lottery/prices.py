@@ -153,24 +153,43 @@ def posted_prices(bids: Floats, draws: Words, calibration: LotteryCalibration) -
 
 
 def _by_words(bids: Floats, draws: Integers, calibration: LotteryCalibration) -> Own:
-    """Few owners, beyond q*: rung by rung, counting the words at which each owner is asked."""
+    """Few owners, beyond q*: rung by rung, counting the words at which each owner is asked.
+
+    Whoever the budget could never pay is never asked, and whoever has nothing left at a rung has nothing above it.
+    """
     market = calibration.market
     phi = _payable_phi(market, bids)
-    reached = market.count(phi, calibration.bottom)  # R at the rung before
-    counts, rungs = reached.copy(), np.full(bids.size, calibration.bottom, dtype=np.int64)
-    first = np.zeros(bids.size, dtype=np.int64)
+    counts, rungs = market.count(phi, calibration.bottom), np.full(bids.size, calibration.bottom, dtype=np.int64)
+    climbing = np.flatnonzero(np.isfinite(phi))
+    reached, first = counts[climbing], np.zeros(climbing.size, dtype=np.int64)  # R and the first word, a rung before
     for part in in_parts(market, calibration.bottom + 1, calibration.top, bids.size):
-        curves, totals = FullRungs(market, part), calibration.totals[part - calibration.bottom]
-        left = market.budget_micros - (totals[:, None] - curves.charge(bids, draws))
-        starts = np.maximum(np.maximum.accumulate(curves.first_word(left), axis=0), first)
-        words = market.count(phi, part[:, None])
+        starts = np.maximum(_first_words(part, bids[climbing], draws[climbing], phi[climbing], calibration), first)
+        words = market.count(phi[climbing], part[:, None])
         before = np.concatenate([reached[None, :], words[:-1]])
-        counts += np.maximum(words - np.maximum(before, starts), 0).sum(axis=0)
-        fitting = (draws >= starts).sum(axis=0)  # starts rise with the rung, so those that fit come first
-        rungs = np.where(fitting > 0, part[0] + fitting - 1, rungs)
-        reached, first = words[-1], starts[-1]
+        counts[climbing] += np.maximum(words - np.maximum(before, starts), 0).sum(axis=0)
+        fitting = (draws[climbing] >= starts).sum(axis=0)  # starts rise with the rung, so those that fit come first
+        rungs[climbing] = np.where(fitting > 0, part[0] + fitting - 1, rungs[climbing])
+        on = starts[-1] < market.words
+        climbing, reached, first = climbing[on], words[-1, on], starts[-1, on]
+        if not climbing.size:
+            break
     asked = draws < market.count(phi, rungs)
     return _priced(bids, draws, rungs, counts, asked, market)
+
+
+def _first_words(
+    part: Integers, bids: Floats, draws: Integers, phi: Floats, calibration: LotteryCalibration
+) -> Integers:
+    """From which word on each owner fits at each of some rungs; of those who cost nothing there it is one and the same.
+
+    Arrays have a row a rung and a column an owner.
+    """
+    market = calibration.market
+    curves, left = FullRungs(market, part), market.budget_micros - calibration.totals[part - calibration.bottom, None]
+    starts = np.repeat(curves.first_word(left), bids.size, axis=1)
+    asked = np.flatnonzero(draws < market.count(phi, part[-1]))
+    starts[:, asked] = curves.first_word(left + curves.charge(bids[asked], draws[asked]))
+    return np.maximum.accumulate(starts, axis=0)
 
 
 def _by_cell(bids: Floats, draws: Words, calibration: LotteryCalibration) -> Own:

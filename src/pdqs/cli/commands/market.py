@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,8 +47,20 @@ def simulate(
         int, typer.Option(min=0, help="Of values and prices; coins are always the operating system's.")
     ] = 1,
     json: Json = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a running market is used.")] = False,
+    among_people: Annotated[
+        bool, typer.Option("--among-people", help="Use a running market though real people are in it.")
+    ] = False,
+    leave: Annotated[
+        bool, typer.Option("--leave", help="Leave simulated people and their money in a running market.")
+    ] = False,
 ) -> None:
-    """Run a whole round with real owners over HTTP, and show the answer beside the simulated truth."""
+    """Run a whole round with simulated owners over HTTP, and show the answer beside the simulated truth.
+
+    In a running market (--link) it lets in people and enters a deposit that there are not: it asks first, is refused
+    where real people are, keeps its owners in a group of their own, and takes all of it out again afterwards.
+    """
+    from pdqs.cli.simulating import agreed, refuse_among_people, taken_apart
     from pdqs.market.simulation import QUERIES
     from pdqs.market.simulation import simulate as simulated
     from pdqs.model.errors import InputError
@@ -57,12 +69,19 @@ def simulate(
         raise InputError(f"what can be simulated is one of {', '.join(QUERIES)}, got {query!r}")
     if 0 < budget < 1e-6:
         raise InputError(f"--budget {budget:g} is less than any money: give 0.000001 or more")
+    budget = budget or max(1.0, 0.3 * owners)
+    if link and not yes and not agreed(taken_apart(link)[0], owners, budget):
+        raise typer.Exit(1)
     with _ended_in_order(), _operator(link) as (address, operator):
+        if link and not among_people:
+            refuse_among_people(operator)
         found = simulated(
             address,
             operator,
             owners=owners,
-            budget=budget or max(1.0, 0.3 * owners),
+            budget=budget,
+            as_guest=bool(link),
+            leave=leave,
             share=share,
             query=query,
             bid_seconds=bid_seconds or None,
@@ -121,12 +140,9 @@ def groups(
     from pdqs.market.group_files import add_from
     from pdqs.market.groups import all_groups
     from pdqs.market.people import the_server
-    from pdqs.model.errors import InputError
 
     settings = settings_given(config, database_url=database)
-    if missing := _missing_file(settings):
-        raise InputError(f"there is no market in {missing!r}: --database names another place")
-    with _up_to_date(settings) as (store, _):
+    with _up_to_date(_there(settings)) as (store, _):
         market = Market(store=store, settings=settings)
         if add is not None:
             count = add_from(market, the_server(), add)
@@ -138,7 +154,7 @@ def groups(
 @run.command(name="migrate")
 def migrate_database(database: Database = None, config: Config = "") -> None:
     """Bring a database up to date; pdqs serve does so by itself."""
-    with _up_to_date(settings_given(config, database_url=database)) as (_, revision):
+    with _up_to_date(_there(settings_given(config, database_url=database))) as (_, revision):
         print(f"The database is at revision {revision}.")
 
 
@@ -147,11 +163,15 @@ def restored(
     database: Database = None,
     config: Config = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before every sign-in is ended.")] = False,
+    while_served: Annotated[
+        bool, typer.Option("--while-served", help="Do it although the market is being served.")
+    ] = False,
 ) -> None:
     """After a backup was put back: end every sign-in that came back with it, and say what has to be entered again.
 
-    Run it before the market is served. Who was shut out since the backup, codes that were used and tokens that were
-    ended would be good again; everyone needs a fresh code afterwards, the operator by pdqs market operator.
+    Run it before the market is served; one that is being served is refused. Who was shut out since the backup, codes
+    that were used and tokens that were ended would be good again; everyone needs a fresh code afterwards, the operator
+    by pdqs market operator.
     """
     from pdqs.cli.restored_words import AGAIN, moments
     from pdqs.market import Market
@@ -159,9 +179,7 @@ def restored(
     from pdqs.model.errors import InputError
 
     settings = settings_given(config, database_url=database)
-    if missing := _missing_file(settings):
-        raise InputError(f"there is no market in {missing!r}: --database names another place")
-    with _up_to_date(settings) as (store, _):
+    with _up_to_date(_there(settings)) as (store, _), nullcontext() if while_served else _to_itself(store):
         market = Market(store=store, settings=settings)
         print(moments(last_known(market)))
         if not yes:
@@ -174,10 +192,33 @@ def restored(
     print(f"The sign-ins of {people:,} {'person' if people == 1 else 'people'} were ended.\n\n{AGAIN}")
 
 
+@contextmanager
+def _to_itself(store: Store) -> Iterator[None]:
+    """Have a market that nobody serves; whoever does this beside a server must say so."""
+    from pdqs.market.store.unserved import kept_unserved
+    from pdqs.model.errors import FileError, InputError
+
+    with ExitStack() as held:
+        try:
+            held.enter_context(kept_unserved(store))
+        except FileError as fault:
+            raise InputError(f"{fault}; --while-served does it all the same") from None
+        yield
+
+
 def _missing_file(settings: Settings) -> str:
     """The SQLite file of the settings, if it is not there yet: its name may be mistyped."""
     file = kept_in(settings.database_url)
     return file if file is not None and not Path(file).exists() else ""
+
+
+def _there(settings: Settings) -> Settings:
+    """The settings of a market that is there; one that is not is refused, not made."""
+    from pdqs.model.errors import InputError
+
+    if missing := _missing_file(settings):
+        raise InputError(f"there is no market in {missing!r}: --database names another place")
+    return settings
 
 
 @contextmanager
@@ -228,19 +269,15 @@ def _ended_in_order() -> Iterator[None]:
 @contextmanager
 def _operator(link: str) -> Iterator[tuple[str, MarketClient]]:
     """The operator of the server behind the link, or of one that lives as long as this command."""
-    from pdqs.cli.owner_typed import address_of
+    from pdqs.cli.simulating import taken_apart
     from pdqs.market import Settings
     from pdqs.market.client import MarketClient
     from pdqs.market.http.app import create_app
     from pdqs.market.http.serving import served
     from pdqs.market.round_steps import first_operator
-    from pdqs.model.errors import InputError
 
     if link:
-        typed, found, code = link.strip().partition("/enter#")
-        if not found:
-            raise InputError(f"--link must look like http://127.0.0.1:8000/enter#..., got {link!r}")
-        address = address_of(typed)
+        address, code = taken_apart(link)
         with MarketClient.enter(address, code) as client:
             yield address, client
         return

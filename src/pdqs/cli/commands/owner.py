@@ -23,7 +23,6 @@ from pdqs.cli.owner_device import (
 )
 
 if TYPE_CHECKING:
-    from pdqs.model.domain import Domain
     from pdqs.model.errors import PdqsError
     from pdqs.owner.account import StoredReport
     from pdqs.owner.visit import Visit
@@ -55,7 +54,7 @@ def enrol(
     """Exchange a one-time code for this device's access to a market. A second person needs a file of her own."""
     from pdqs.cli.owner_enrolling import agreed_to_enrol_again, enrolled_before, redeemed, refuse_another
     from pdqs.cli.owner_typed import invitation_of
-    from pdqs.present.text import printable
+    from pdqs.present.text import quoted
 
     market, code = invitation_of(address, code)
     with open_ledger(device, make=True) as ledger:
@@ -66,8 +65,8 @@ def enrol(
         given = redeemed(market, code)
         if before is not None:
             refuse_another(market, before, given.user)
-        ledger.enrol(market, given.user.name, given.token)
-    print(f"Enrolled in {market} as {printable(given.user.name)}.")
+        ledger.enrol(market, given.user.name, given.token, given.user.user_id)
+    print(f"Enrolled in {market} as {quoted(given.user.name)}.")
 
 
 @run.command(name="list")
@@ -75,16 +74,18 @@ def list_rounds(market: Market = "", device: File = None) -> None:
     """The rounds you may bid in or have bid in, and what became of your reports. Ends with 1 where the market broke its
     word in one of them."""
     from pdqs.cli.offer_words import folded
-    from pdqs.cli.owner_rounds import rounds_in_words
+    from pdqs.cli.owner_rounds import payouts_in_words, rounds_in_words
 
     with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         notices = visit.client.notices()
-        faults = visit.look_over(notices)
+        looked = visit.look_over(notices, lambda: visit.client.account().balance_micros)
         shown = rounds_in_words(visit, ledger.account(), notices)
         balance = visit.client.account().balance_micros
-    print("\n".join([shown, *(line for fault in faults for line in folded("Wrong", fault))]))
+    wrong = [line for fault in looked.faults for line in folded("Wrong", fault)]
+    known = [line for note in looked.notes for line in folded("Note", note)]
+    print("\n".join([shown, *wrong, *known, *payouts_in_words(looked.payouts)]))
     print(f"The market owes you {_money(balance)}.")
-    if faults:
+    if looked.faults:
         raise typer.Exit(1)
 
 
@@ -110,10 +111,29 @@ def bid(
         notice = visit.notice(round_id)
         print(terms_in_words(prospect_of(visit.device, notice, asked), now_ms()))
         if not yes:
-            agreed(f"Bid {_money(asked)}?", "Nothing was bid.")
+            agreed(f"Do you want to bid {_money(asked)} per unit of epsilon?", "Nothing was bid.")
         with told_if_unsure(f"The bid may have been sent: pdqs owner withdraw {round_id} takes it back either way."):
             kept = visit.name_price(round_id, asked, seen_hash=notice.terms_hash)
     print(f"Your bid of {_money(kept.bid_micros)} per unit of epsilon stands in round {round_id}.")
+
+
+@run.command()
+def received(
+    yes: Annotated[bool, typer.Option("--yes", help="You got all of them: do not ask.")] = False,
+    market: Market = "",
+    device: File = None,
+) -> None:
+    """Say which payouts came that the market says it made. Until you do, they are listed: no device can see them."""
+    from pdqs.owner.statement import payout_in_words
+
+    with open_ledger(device) as ledger, visiting(ledger, market) as visit:
+        told, came = visit.payouts(), 0
+        with asking("What you did not answer stays listed."):
+            for each in told:
+                if yes or typer.confirm(payout_in_words(each)):
+                    visit.got(each)  # at once: what she said stands, should she say no more
+                    came += 1
+    print(f"Payouts that came: {came} of {len(told)}." if told else "No payout is waiting for your word.")
 
 
 @run.command()
@@ -145,6 +165,7 @@ def report(
                 return
         else:
             print(f"This round's report was drawn before ({stored.facts}); the same bytes are sent again.")
+            _print_refusals(stored)
         print(f"Leaves this device: {stored.body}")
         with told_if_unsure(
             "Your report is drawn, what it cost is charged, and the market has not confirmed it:"
@@ -158,7 +179,10 @@ def report(
 def _drawn(visit: Visit, round_id: str, *, yes: bool, ahead: frozenset[str]) -> StoredReport | None:
     """Show the offer, ask what must be asked, and draw; nothing when nothing is asked of her."""
     from pdqs.cli.offer_words import offer_in_words
-    from pdqs.owner.errors import CapReached
+    from pdqs.cli.owner_answer import answer_to
+    from pdqs.owner.dealing import is_late, late_in_words
+    from pdqs.owner.errors import CapReached, OfferRefused
+    from pdqs.present.times import moment_text
     from pdqs.protocol.problems import NotFoundError
 
     try:
@@ -169,17 +193,22 @@ def _drawn(visit: Visit, round_id: str, *, yes: bool, ahead: frozenset[str]) -> 
     if review.offer.q_numerator == 0:
         print("Nothing is asked of you in this round and nothing is paid: there is nothing to report.")
         return None
+    if is_late(review.offer) and not review.waits:
+        raise OfferRefused(f"round {round_id}: {late_in_words(review.offer)}")
     if review.waits:
-        print("Your question has not come yet: nothing is drawn before. Look again when your stage has opened.")
+        closes = review.offer.reports_close_at_ms
+        comes = moment_text(closes - 1000 * review.told.promise.report_seconds)
+        until = moment_text(closes)
+        print(f"Your question comes at {comes} at the latest, and can be answered until {until}: look again then.")
         return None
     if not review.within_cap:
         raise CapReached("this would pass your own lifetime cap: nothing was drawn and nothing was sent")
     for name, sentence in review.asks.items():
         if name not in ahead:
-            agreed(f"Note: {sentence}. Agree?", _NOT_DRAWN)
-    value = _asked(review.asking.domain)
+            agreed(sentence, _NOT_DRAWN)
+    value = answer_to(review.asking.domain, _NOT_DRAWN)
     if not yes:
-        agreed("Randomise your answer and send the report?", _NOT_DRAWN)
+        agreed("Do you want to have your answer randomised and the report sent?", _NOT_DRAWN)
     return visit.draw(review, value, agreed=review.asks)
 
 
@@ -222,6 +251,7 @@ def privacy(
     sent = [(r.round_id, r.attribute, *_epsilons(r.epsilon_nanos), r.facts, r.body) for r in account.reports()]
     print(table(("attribute", "spent", "cap", "left"), spent))
     print("\nWhat left this device:\n" + table(_SENT, sent) if sent else "No privacy has been spent.")
+    _print_refusals(*account.reports())
 
 
 @run.command()
@@ -285,6 +315,14 @@ def bundle(out: Annotated[Path, typer.Option(help="The folder to write to.")]) -
     print(f"Wrote the device to {out}; the SHA-256 of its manifest is {write_bundle(out)}.")
 
 
+def _print_refusals(*reports: StoredReport) -> None:
+    """What the market said against reports, in lines of its own."""
+    from pdqs.cli.owner_rounds import refusals_in_words
+
+    for line in refusals_in_words(reports):
+        print(line)
+
+
 _NOT_DRAWN = "Nothing was drawn and nothing was sent."
 _SENT = ("round", "attribute", "epsilon", "known", "bytes")
 
@@ -293,23 +331,6 @@ def _epsilons(*nanos: int) -> tuple[str, ...]:
     from pdqs.privacy.loss import NANOS_PER_EPSILON
 
     return tuple(f"{n / NANOS_PER_EPSILON:.4f}" for n in nanos)
-
-
-def _asked(domain: Domain) -> object:
-    """The owner's answer, asked for rather than passed as an argument, so that no shell history keeps it."""
-    from pdqs.cli.offer_words import answers_in_words
-    from pdqs.owner.errors import OfferRefused
-
-    hidden = someone_is_there()
-    with asking(_NOT_DRAWN):
-        text = str(typer.prompt("Your true answer (stays on this device)", hide_input=hidden)).strip()
-    if domain.kind == "categories":
-        return text
-    words = {"yes": 1.0, "no": 0.0} if domain.kind == "binary" else {}
-    try:
-        return words.get(text.lower()) if text.lower() in words else float(text)
-    except ValueError:
-        raise OfferRefused(f"your answer is not one that the question allows ({answers_in_words(domain)})") from None
 
 
 def _money(micros: int) -> str:

@@ -43,12 +43,13 @@ def run(
 ) -> None:
     from pdqs.cli.market_options import settings_given
     from pdqs.market.http.serving import address_of, listening_socket
+    from pdqs.market.store.database_url import read_url
     from pdqs.market.store.serving_lock import served_once
 
     settings = settings_given(
         config, host=host, port=port, database_url=database, workers=workers, root_path=root_path, public_url=public_url
     )
-    several = not settings.database_url.startswith("sqlite")
+    several = read_url(settings.database_url).drivername != "sqlite"
     with (
         listening_socket(settings.host, settings.port, shared=several) as bound,
         served_once(settings.database_url, address_of(bound)),
@@ -65,16 +66,20 @@ def serve_on(settings: Settings, bound: socket.socket, *, link: bool | None, sev
     from pdqs.market.http.serving import address_of, run_for_good, server_of
     from pdqs.market.http.workers import serve_with_workers
 
-    address = address_of(bound) + settings.prefix
+    settings = dataclasses.replace(settings, port=bound.getsockname()[1])  # 0 was any free one
+    here = address_of(bound) + settings.prefix
+    address = settings.address if settings.public_url else here
     app = create_app(settings)
-    print(f"The market is at {address} (API: {address}/docs)", flush=True)
-    greet(app, (settings.origin + settings.prefix) if settings.public_url else address, link)
+    behind = f"; requests are taken at {here}" if address != here else ""
+    print(f"The market is at {address} (API: {address}/docs){behind}", flush=True)
+    greet(app, address, link)
     if (kept := kept_in(settings.database_url)) is not None:
         print(f"The market is kept in {kept}; --database names another place", flush=True)
     log_to_stderr()
     if several:
+        print("It answers once its workers have started, which takes some seconds", flush=True)
         app.state.market.store.close()
-        serve_with_workers(dataclasses.replace(settings, port=bound.getsockname()[1]))
+        serve_with_workers(settings)
     else:
         run_for_good(server_of(app), bound)
 

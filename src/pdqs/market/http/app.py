@@ -29,11 +29,11 @@ from pdqs.market.http.limits import Gate
 from pdqs.market.http.mounting import Mounted
 from pdqs.market.http.observe import Metrics, Observer, log, where
 from pdqs.market.http.origins import DeviceOrigins
-from pdqs.market.http.readiness import Readiness, WhenReady
+from pdqs.market.http.readiness import AWAY, Readiness, WhenReady
 from pdqs.market.http.refusals import is_a_person, no_such_page, problem_response, unavailable
 from pdqs.market.http.together import Gathered
 from pdqs.market.settings import Settings
-from pdqs.market.store.away import is_away, why_away
+from pdqs.market.store.away import is_away, is_out_of_reach, why_away
 from pdqs.market.store.database import open_store, threads_for
 from pdqs.market.store.schema import rounds
 from pdqs.protocol.market_messages import Health
@@ -42,6 +42,7 @@ from pdqs.protocol.problems import MarketError, ProblemType
 DEFAULTS = Settings()
 _API = (owner_routes, routes, operator_routes, draft_routes, letter_routes, group_routes)
 """Every module of ``/v1``, those that are asked most first: a route is looked for from the start."""
+_CANNOT_WRITE = "the market cannot write just now, and nothing was changed: ask again in a moment"
 
 
 def create_app(
@@ -65,7 +66,7 @@ def create_app(
         threads = threads_for(store.dialect, settings.connections_each)
         current_default_thread_limiter().total_tokens = threads
         log("started", version=__version__, database=store.dialect, pid=os.getpid())
-        with clock_of(market, metrics, readiness) if ticking else nullcontext():
+        with clock_of(market, readiness) if ticking else nullcontext():
             yield
         store.close()
         log("stopped", pid=os.getpid())
@@ -87,7 +88,7 @@ def create_app(
     _add_pages(app)
     app.add_middleware(WhenReady, readiness=readiness)
     app.add_middleware(OwnForms, settings=settings)
-    app.add_middleware(Gate, settings=settings)
+    app.add_middleware(Gate, settings=settings, callers=market.callers)
     app.add_middleware(DeviceOrigins, settings=settings)
     app.add_middleware(Observer, metrics=metrics, settings=settings)
     app.add_middleware(Mounted, prefix=settings.prefix)
@@ -122,7 +123,7 @@ def _add_faults(app: FastAPI) -> None:
         # The disk is full, the database is gone, or two commands wait for each other: nothing was changed.
         reason = why_away(fault, app.state.market.store.engine.url)
         log("database-failed", kind=type(fault.orig).__name__, where=where(fault), reason=reason)
-        return unavailable(request, "the market cannot write just now, and nothing was changed: ask again in a moment")
+        return unavailable(request, AWAY if is_out_of_reach(fault) else _CANNOT_WRITE)
 
     @app.exception_handler(TimeoutError)
     async def no_connection(request: Request, fault: TimeoutError) -> Response:
@@ -155,8 +156,10 @@ def metrics_text(request: Request) -> PlainTextResponse:
     """Counters in the Prometheus text format."""
     with request.app.state.market.store.read() as connection:
         states = connection.execute(select(rounds.c.state, func.count()).group_by(rounds.c.state)).all()
-    stuck = len(last_tick(request.app.state.market).stuck)
-    lines = [*request.app.state.metrics.lines(), "# TYPE pdqs_rounds_stuck gauge", f"pdqs_rounds_stuck {stuck}"]
+    tick = last_tick(request.app.state.market)
+    lines = [*request.app.state.metrics.lines(), "# TYPE pdqs_advance_failures_total counter"]
+    lines += [f"pdqs_advance_failures_total {tick.failures}", "# TYPE pdqs_rounds_stuck gauge"]
+    lines.append(f"pdqs_rounds_stuck {len(tick.stuck)}")
     lines.append("# TYPE pdqs_rounds gauge")
     lines += [f'pdqs_rounds{{state="{state}"}} {count}' for state, count in states]
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")

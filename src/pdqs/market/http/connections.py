@@ -1,18 +1,22 @@
 """Connections that wait too long are closed, and there are never too many: slow callers cannot hold the door.
 
-The server's own protocol with four bounds: how long a request's head may take to come, how long an answer may take to
-be read, how long a connection may idle (uvicorn's), and how many there may be. Beyond that many, whoever has waited
-longest without a whole request makes room for the newcomer. How long a body may take is the gate's business.
+The server's own protocol with five bounds: how long a request's head may take to come, how long an answer may take to
+be read, how long a connection may idle (uvicorn's), and how many there may be, of all and of one address. Beyond that
+many, whoever has waited longest without a whole request, its body included, makes room for the newcomer. How long a
+body may take is the gate's business.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
+from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
@@ -51,12 +55,29 @@ def most_connections(settings: Settings) -> int:
     return min(settings.most_connections, max(files - _KEPT_FILES, files // 2))
 
 
+def network_of(address: str) -> str:
+    """Whose connections are counted together: those of one address, of IPv6 those of one network, which one caller has.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::1") == network_of("2001:db8::2"), network_of("a socket")
+    ('192.0.2.7', True, 'a socket')
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+
+
 class Bounded(H11Protocol):
     """One connection, with bounds."""
 
     header_seconds: ClassVar[float]
     reading_seconds: ClassVar[float]
     most: ClassVar[int]
+    most_each: ClassVar[int]
+    proxies: ClassVar[ProxyHeadersMiddleware]
 
     def __init__(
         self,
@@ -67,6 +88,7 @@ class Bounded(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.since = self.loop.time()
+        self.network = ""
         self._head, self._reading = _Timer(self.loop), _Timer(self.loop)
 
     @property
@@ -74,14 +96,28 @@ class Bounded(H11Protocol):
         """Whether there is no request in hand."""
         return self.cycle is None or self.cycle.response_complete
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether there is no whole request in hand: none, or one whose body has not come yet."""
+        return self.is_waiting or self.cycle.more_body
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._await_head()
+        # What comes through a proxy is many people's, and whose it is is not known before its head is in.
+        shared = self.client is None or self.client[0] in self.proxies.trusted_hosts
+        self.network = "" if self.client is None or shared else network_of(self.client[0])
         staying = [one for one in self.connections if isinstance(one, Bounded) and not one.transport.is_closing()]
-        if len(staying) > self.most:
-            # Whoever has waited longest makes room; this newcomer itself, when all others are being served.
-            waiting = [one for one in staying if one.is_waiting]
-            min(waiting, key=lambda one: one.since, default=self).transport.abort()
+        hers = [one for one in staying if one.network == self.network]
+        if self.network and len(hers) > self.most_each:
+            self._make_room(hers)
+        elif len(staying) > self.most:
+            self._make_room(staying)
+
+    def _make_room(self, among: Iterable[Bounded]) -> None:
+        """Whoever has waited longest is closed; this newcomer itself, when all others are being served."""
+        waiting = [one for one in among if one.is_unfinished]
+        min(waiting, key=lambda one: one.since, default=self).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head.stop()
@@ -119,5 +155,11 @@ def guarded(settings: Settings) -> type[Bounded]:
         header_seconds = settings.header_seconds
         reading_seconds = settings.body_seconds
         most = most_connections(settings)
+        most_each = settings.most_connections_each
+        proxies = ProxyHeadersMiddleware(_nothing, settings.trusted_proxies.split())  # type: ignore[arg-type]
 
     return Guarded
+
+
+async def _nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """No application: of the proxies only who is one is asked."""

@@ -16,7 +16,7 @@ from pdqs.market import access, passkeys
 from pdqs.market.access import Session
 from pdqs.market.context import Market
 from pdqs.market.http.cookies import read_cookie
-from pdqs.market.http.limits import bearer_token
+from pdqs.market.http.limits import credentials_of
 from pdqs.market.http.together import Gathered
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import ProblemType, UnauthorizedError
@@ -45,7 +45,10 @@ class Caller:
         return self._session().user
 
     async def user_among_others(self) -> User:
-        """The same without a thread of its own: a token that has to be looked up is, together with those of others."""
+        """Who it was a moment ago, without a thread of its own: a token is looked up together with those of others.
+
+        Only for a bid that is kept with others, whose transaction looks once more whether she is still in.
+        """
         if not self.token:
             return await run_in_threadpool(self.user)
         known = access.known_user(self.market, self.token)
@@ -81,9 +84,7 @@ class Credential(SecurityBase):
 
     async def __call__(self, request: Request) -> Caller:
         """Refuse a caller without a credential before anything else is looked at."""
-        authorization = request.headers.get("authorization", "")
-        token = bearer_token(authorization)
-        cookie = "" if authorization else read_cookie(request)
+        token, cookie = credentials_of(request.headers.get("authorization", ""), read_cookie(request))
         if not _SECRET.fullmatch(token or cookie):
             raise UnauthorizedError(
                 ProblemType.NO_CREDENTIAL, "send 'Authorization: Bearer TOKEN', or sign in on the pages"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import final
 
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pdqs.market.context import Callers
 from pdqs.market.http.cookies import cookie_name
 from pdqs.market.http.plain_answers import Asked
+from pdqs.market.identity import hashed
 from pdqs.market.settings import Settings
 from pdqs.protocol.problems import ProblemType
 
@@ -62,17 +63,30 @@ def bearer_token(authorization: str) -> str:
     return token if scheme.lower() == "bearer" else ""
 
 
+def credentials_of(authorization: str, cookie: str) -> tuple[str, str]:
+    """The token and the session that a request speaks by: one of them at most, and a header that is empty says nothing.
+
+    Both who is calling and how often she may are read here, so that nobody is known by one and counted by the other.
+
+    >>> credentials_of("Bearer abc", "session"), credentials_of("", "session"), credentials_of("Basic abc", "session")
+    (('abc', ''), ('', 'session'), ('', ''))
+    """
+    return (bearer_token(authorization), "") if authorization else ("", cookie)
+
+
 @final
 class Gate:
-    """ASGI middleware: rates by address and by credential, and a bound on the body, read before it is handed on."""
+    """ASGI middleware: rates by address, credential and user, and a bound on the body, read before it is handed on."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, callers: Callers) -> None:
         self._app = app
         self._most_bytes = settings.most_body_bytes
         self._seconds = settings.body_seconds
         self._settings = settings
         self._addresses = Buckets(rate=settings.address_rate, burst=settings.address_burst)
-        self._callers = Buckets(rate=settings.caller_rate, burst=settings.caller_burst)
+        self._credentials = Buckets(rate=settings.caller_rate, burst=settings.caller_burst)
+        self._users = Buckets(rate=settings.caller_rate, burst=settings.caller_burst)
+        self._callers = callers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -80,11 +94,15 @@ class Gate:
             return
         headers: Found = dict(scope["headers"])
         asked = Asked(scope=scope, send=send, prefix=self._settings.prefix)
-        wait = self._wait(scope, headers)
+        wait = self._wait(scope)
         if wait:
             extra = [(b"retry-after", str(int(wait) + 1).encode())]
             detail = f"too many requests: ask again in {int(wait) + 1} seconds"
             await asked.refuse(429, ProblemType.TOO_MANY_REQUESTS, "Too many requests", detail, extra)
+            return
+        if sum(name == b"authorization" for name, _ in scope["headers"]) > 1:
+            detail = "a request says once who sends it, and this one has more than one Authorization header"
+            await asked.refuse(400, ProblemType.BAD_REQUEST, "Bad request", detail, _LAST)
             return
         if b"content-length" not in headers and b"transfer-encoding" not in headers:
             await self._app(scope, receive, send)
@@ -92,6 +110,10 @@ class Gate:
         try:
             async with asyncio.timeout(self._seconds):
                 body = await self._body(headers, receive)
+        except ClientDisconnect:
+            detail = "the connection was closed before the whole body had come"
+            await asked.refuse(400, ProblemType.BAD_REQUEST, "Bad request", detail, _LAST)
+            return
         except TimeoutError:
             detail = f"the body of a request must come within {self._seconds:g} seconds"
             await asked.refuse(408, ProblemType.TOO_SLOW, "Request timeout", detail, _LAST)
@@ -102,17 +124,24 @@ class Gate:
             return
         await self._app(scope, _replayed(body, receive), send)
 
-    def _wait(self, scope: Scope, headers: Found) -> float:
+    def _wait(self, scope: Scope) -> float:
         address = scope["client"][0] if scope.get("client") else "unknown"
         wait = self._addresses.take(address)
-        credential = bearer_token(headers.get(b"authorization", b"").decode("latin-1")) or self._session(scope, headers)
-        if credential and not wait:
-            wait = self._callers.take(hashlib.sha256(credential.encode()).hexdigest())
-        return wait
+        credential = self._credential(scope)
+        return self._wait_of_caller(hashed(credential)) if credential and not wait else wait
 
-    def _session(self, scope: Scope, headers: Found) -> str:
-        cookies = cookie_parser(headers.get(b"cookie", b"").decode("latin-1"))
-        return cookies.get(cookie_name(self._settings, scope["scheme"]), "")
+    def _wait_of_caller(self, digest: str) -> float:
+        """By her token or session, and by herself once its first request has told who she is: many give her no more."""
+        wait, user_id = self._credentials.take(digest), self._callers.whose(digest)
+        return self._users.take(user_id) if user_id and not wait else wait
+
+    def _credential(self, scope: Scope) -> str:
+        """What the caller is known by: pages have sessions and nothing else."""
+        asked = HTTPConnection(scope)
+        cookie = asked.cookies.get(cookie_name(self._settings, scope["scheme"]), "")
+        authorization = asked.headers.get("authorization", "") if str(scope["path"]).startswith("/v1/") else ""
+        token, session = credentials_of(authorization, cookie)
+        return token or session
 
     async def _body(self, headers: Found, receive: Receive) -> bytes | None:
         """The whole body, or nothing when it is too large (by its own word, or when counted)."""
@@ -121,10 +150,12 @@ class Gate:
         chunks, size, more = [], 0, True
         while more and fits:
             message = await receive()
+            if message["type"] != "http.request":
+                raise ClientDisconnect  # half a body is no request: what is cut off may read as something else
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
             fits = size <= self._most_bytes
-            more = message["type"] == "http.request" and message.get("more_body", False)
+            more = message.get("more_body", False)
         if fits:
             return b"".join(chunks)
         if more:

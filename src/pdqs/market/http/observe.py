@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pdqs.market.http.cookies import is_secure
 from pdqs.market.http.plain_answers import Asked
 from pdqs.market.settings import Settings
+from pdqs.model.errors import ensure
 from pdqs.protocol.problems import ProblemType
 
 LOGGER = logging.getLogger("pdqs.market")
@@ -51,8 +52,9 @@ def log(event: str, **fields: str | float) -> None:
 
 
 def where(fault: BaseException) -> str:
-    """The place a fault comes from. Its message is left out: it may quote what someone sent."""
-    frames = traceback.extract_tb(fault.__traceback__)
+    """The place a fault comes from: the line that asked for what did not hold. Its message is left out: it may quote
+    what someone sent."""
+    frames = [one for one in traceback.extract_tb(fault.__traceback__) if one.name != ensure.__name__]
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
 
 
@@ -92,7 +94,6 @@ class Metrics:
         self._requests: defaultdict[tuple[str, str, int], int] = defaultdict(int)
         self._buckets = [0] * (len(_EDGES) + 1)
         self._seconds = 0.0
-        self._advance_failures = 0
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request."""
@@ -101,16 +102,10 @@ class Metrics:
             self._buckets[sum(seconds > edge for edge in _EDGES)] += 1
             self._seconds += seconds
 
-    def count_stuck(self) -> None:
-        """Count one round that could not go on when its time had come."""
-        with self._lock:
-            self._advance_failures += 1
-
     def lines(self) -> Iterator[str]:
         """The counters as text."""
         with self._lock:
             requests, buckets, seconds = dict(self._requests), list(self._buckets), self._seconds
-            failures = self._advance_failures
         yield "# TYPE pdqs_requests_total counter"
         for (method, route, status), count in sorted(requests.items()):
             labels = self._labels(f'method="{method}"', f'route="{route}"', f'status="{status}"')
@@ -123,8 +118,6 @@ class Metrics:
             yield f"pdqs_request_seconds_bucket{labels} {below}"
         yield f"pdqs_request_seconds_sum{self._labels()} {seconds:.6f}"
         yield f"pdqs_request_seconds_count{self._labels()} {below}"
-        yield "# TYPE pdqs_advance_failures_total counter"
-        yield f"pdqs_advance_failures_total{self._labels()} {failures}"
 
     def _labels(self, *labels: str) -> str:
         found = ",".join([*labels, *([self._worker] if self._worker else [])])

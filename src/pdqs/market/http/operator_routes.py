@@ -94,7 +94,9 @@ def get_batch_file(batch_id: BatchId, caller: Calling) -> Response:
 @router.post("/payout-batches/{batch_id}/confirmation", tags=["money"])
 def post_confirmation(batch_id: BatchId, told: Confirmation, caller: Calling) -> ConfirmedBatch:
     """Read a provider's confirmation and enter what was paid; again, it changes nothing (operator)."""
-    return payout_confirmations.confirm_batch(caller.market, caller.user(), batch_id, told.text)
+    return payout_confirmations.confirm_batch(
+        caller.market, caller.user(), batch_id, told.text, came_back=told.came_back
+    )
 
 
 @router.post("/payout-batches/{batch_id}/call-off", tags=["money"])
@@ -113,6 +115,12 @@ def get_overpaid(caller: Calling, after: After = None, limit: Limit = LIMIT) -> 
 def post_overpaid_entry(reference: PayoutReference, caller: Calling) -> Overpaid:
     """Take it off what is owed to her now, as far as that goes (operator)."""
     return overpaid.enter(caller.market, caller.user(), reference)
+
+
+@router.post("/overpaid/{reference}/came-back", tags=["money"])
+def post_overpaid_came_back(reference: PayoutReference, caller: Calling) -> Overpaid:
+    """It did not stay paid: undo all that was entered of it, and close what was kept apart (operator)."""
+    return overpaid.came_back(caller.market, caller.user(), reference)
 
 
 @router.post("/overpaid/{reference}/let-be", tags=["money"])

@@ -47,8 +47,9 @@ async def put_bid(
     first = first_bid(market, owner, round_id, bid, after)
     placed_at_ms = await caller.gathered.bids.ask(first) if first else 0
     if placed_at_ms:
-        return bid_receipt(market, round_id, bid.bid_micros, placed_at_ms)
-    return await run_in_threadpool(lambda: round_steps.place_bid(market, owner, round_id, bid, after))
+        return bid_receipt(market, owner.user_id, round_id, bid.bid_micros, placed_at_ms)
+    # Why not may be that her sign-in is over: nothing else is told before that was looked at.
+    return await run_in_threadpool(lambda: round_steps.place_bid(market, caller.user(), round_id, bid, after))
 
 
 @router.put("/rounds/{round_id}/report", tags=["owners"])

@@ -14,6 +14,8 @@ from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.market.passkeys import is_passkey
+from pdqs.market.payouts import amount_text
+from pdqs.market.stuck_rounds import told_why
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
 from pdqs.protocol.market_messages import (
@@ -106,10 +108,10 @@ def post_token(new: NewToken, caller: Calling) -> Token:
     return access.make_token(caller.market, user, new.name, by=user.user_id)
 
 
-@router.get("/me/export", tags=["people"])
-def get_export(caller: Calling) -> Export:
+@router.get("/me/export", tags=["people"], response_model=Export)
+def get_export(caller: Calling) -> Response:
     """Everything that the market holds on me."""
-    return own_data.export(caller.market, caller.user())
+    return Response(own_data.export_text(caller.market, caller.user()), media_type="application/json")
 
 
 @router.post("/me/erase", tags=["people"])
@@ -169,19 +171,25 @@ def post_deposit(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
 
 @router.post("/payouts", tags=["money"])
 def post_payout(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
-    """Enter that a balance was paid out (operator)."""
+    """Enter that an owner was paid (operator)."""
     return round_steps.pay_out(caller.market, caller.user(), transfer, key)
+
+
+@router.post("/refunds", tags=["money"])
+def post_refund(transfer: Transfer, key: Key, caller: Calling) -> Transaction:
+    """Enter that a consumer was paid unspent money back (operator)."""
+    return transfers.refund(caller.market, caller.user(), transfer, key)
 
 
 @router.get("/transfers", tags=["money"])
 def get_transfers(caller: Calling, after: After = None, limit: Limit = LIMIT) -> TransferPage:
-    """Deposits, payouts and reversals, newest first (operator)."""
+    """Deposits, payouts, refunds and reversals, newest first (operator)."""
     return transfers.journal(caller.market, caller.user(), after, limit)
 
 
 @router.post("/transfers/{transaction_id}/reversal", tags=["money"])
 def post_reversal(transaction_id: Annotated[Cursor, Path()], caller: Calling) -> Transaction:
-    """Undo a deposit or a payout by an entry that mirrors it, once (operator)."""
+    """Undo a deposit, a payout or a refund by an entry that mirrors it, once (operator)."""
     return transfers.reverse(caller.market, caller.user(), transaction_id)
 
 
@@ -193,13 +201,15 @@ def get_payables(caller: Calling, after: After = None, limit: Limit = LIMIT) -> 
 
 @router.get("/payables.csv", tags=["money"], response_class=Response, responses={200: {"content": {"text/csv": {}}}})
 def get_payables_file(caller: Calling) -> Response:
-    """All owners with money to come, as a CSV file (operator)."""
-    actor, text = caller.user(), io.StringIO()
+    """All owners with money to come, as a CSV file (operator): what can be paid to each, and her balance."""
+    actor, text, money = caller.user(), io.StringIO(), caller.market.settings.money
     lines = csv.writer(text)
-    lines.writerow(["user_id", "name", "balance_micros"])
+    lines.writerow(["user_id", "name", "amount", "currency", "balance_micros"])
     page = reads.payables(caller.market, actor, None, 1000)
     while page.items:
-        lines.writerows([[p.user_id, harmless(p.name), p.balance_micros] for p in page.items])
+        for owed in page.items:
+            amount = amount_text(money, money.payable(owed.balance_micros))
+            lines.writerow([owed.user_id, harmless(owed.name), amount, money.code, owed.balance_micros])
         if page.next is None:
             break
         page = reads.payables(caller.market, actor, page.next, 1000)
@@ -253,13 +263,15 @@ def clear_round(round_id: RoundId, caller: Calling) -> Round:
 @router.post("/rounds/{round_id}/nonce", tags=["rounds"])
 def reveal_nonce(round_id: RoundId, told: NonceReveal, caller: Calling) -> Round:
     """Tell the nonce that the terms are committed to, once the root over the bids is published (its consumer)."""
-    return round_steps.reveal_nonce(caller.market, caller.user(), round_id, told)
+    with told_why(caller.user(), round_id):
+        return round_steps.reveal_nonce(caller.market, caller.user(), round_id, told)
 
 
 @router.post("/rounds/{round_id}/next-stage", tags=["rounds"])
 def open_next_stage(round_id: RoundId, caller: Calling) -> Round:
     """Ask the next stage, once the one before it is over; the clock does so by itself (its consumer, operator)."""
-    return round_steps.open_next_stage(caller.market, caller.user(), round_id)
+    with told_why(caller.user(), round_id):
+        return round_steps.open_next_stage(caller.market, caller.user(), round_id)
 
 
 @router.post("/rounds/{round_id}/settle", tags=["rounds"])
@@ -288,6 +300,6 @@ def get_answer(round_id: RoundId, caller: Calling) -> AnswerMessage:
 )
 def get_record(round_id: RoundId, caller: Calling) -> Response:
     """All that is needed to check a settled round with ``pdqs verify`` (its consumer, operator, owners who bid)."""
-    text = records.record(caller.market, caller.user(), round_id).text()
+    text = records.record_text(caller.market, caller.user(), round_id)
     headers = {"Content-Disposition": f'attachment; filename="{round_id}.record.json"'}
     return Response(text, media_type="application/json", headers=headers)

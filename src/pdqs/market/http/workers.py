@@ -20,7 +20,7 @@ from types import FrameType
 from pdqs.market.context import Market
 from pdqs.market.http.app import create_app
 from pdqs.market.http.clock import ticking
-from pdqs.market.http.observe import Metrics, log, log_to_stderr
+from pdqs.market.http.observe import log, log_to_stderr
 from pdqs.market.http.readiness import Readiness
 from pdqs.market.http.serving import GRACE_SECONDS, listening_socket, run_for_good, server_of
 from pdqs.market.settings import CLOCK_CONNECTIONS, Settings
@@ -48,7 +48,7 @@ def serve_with_workers(settings: Settings) -> None:
     store = open_store(settings.database_url, connections=CLOCK_CONNECTIONS)
     market = Market(store=store, settings=settings)
     log("clock-started", workers=settings.workers, pid=os.getpid())
-    with _told_to_stop() as stop, ticking(market, Metrics(), Readiness(store), apart=True):
+    with _told_to_stop() as stop, ticking(market, Readiness(store), apart=True):
         _keep_alive(start, settings.workers, stop)
     store.close()
     log("clock-stopped", pid=os.getpid())

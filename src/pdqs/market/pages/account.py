@@ -7,9 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import ValidationError
 
-from pdqs.market import access, groups, own_data, passkeys, people, reads
+from pdqs.market import access, groups, own_data, passkeys, people, reads, trail
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import drop_cookie, set_cookie
 from pdqs.market.pages.confirming import TO_END_ALL, TO_ERASE, asked_back, is_confirmed
@@ -17,10 +16,10 @@ from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import address_of_market, page
 from pdqs.market.pages.session import After, AnySession, Form, market_of
 from pdqs.market.pages.whereabouts import device_words, place_here
+from pdqs.market.typed_names import fault_of_name, typed_name
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.own_data import Erasure
 from pdqs.protocol.problems import ForbiddenError, MarketError, NotFoundError, ProblemType, UnprocessableError
-from pdqs.protocol.sign_ins import NewToken
 
 router = APIRouter(prefix="/account", route_class=PageRoute, include_in_schema=False)
 
@@ -47,7 +46,7 @@ def sign_ins(request: Request, session: AnySession, after: After = None) -> Resp
 @router.get("/export.json")
 def download(request: Request, session: AnySession) -> Response:
     """Everything that the market holds on me, as a file."""
-    found = own_data.export(market_of(request), session.user).model_dump_json(indent=2)
+    found = own_data.export_text(market_of(request), session.user, indent=2)
     headers = {"Content-Disposition": 'attachment; filename="my-data.json"', "Cache-Control": "no-store"}
     return Response(found, media_type="application/json", headers=headers)
 
@@ -163,10 +162,11 @@ def end_all(request: Request, session: AnySession, form: Form) -> Response:
 
 
 def _name(given: object) -> str:
-    try:
-        return NewToken.model_validate({"name": str(given or "").strip()}).name
-    except ValidationError:
-        raise UnprocessableError(ProblemType.INVALID, "give it a name of 1 to 80 letters") from None
+    name = typed_name(str(given or ""))
+    why = fault_of_name(name)
+    if why:
+        raise UnprocessableError(ProblemType.INVALID, why)
+    return name
 
 
 def _out(request: Request) -> Response:
@@ -188,6 +188,7 @@ def _shown(
         "must_show": passkeys.must_show(market, session),
         "base": f"{address_of_market(request)}/",
         "words": WORDS,
+        "the_server": trail.THE_SERVER,
         "groups": groups.groups_of(market, session.user, session.user.user_id).groups,
     }
     return page(request, "account.html", status=status, **{**nothing, **found, **made})

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from pdqs.market.pages.numerals import figure, short, whole
+from pdqs.market.pages.numerals import figure, in_style, short, whole
 from pdqs.model.names import QueryKind
 from pdqs.model.spelling import Mark
 from pdqs.present.times import moment_text
@@ -80,7 +80,7 @@ def picture_words(found: AnswerMessage, of: Round, mark: Mark = ".") -> list[str
     people = [f"{whole(found.owners, mark)} owners bid", f"{whole(found.reports, mark)} reported"]
     if of.ended_at_ms is not None:
         people.insert(0, f"Answered {moment_text(of.ended_at_ms)}")
-    return [*said, f"{'; '.join(people)}.", *_sentences(found.warnings)]
+    return [*said, f"{'; '.join(people)}.", *(in_style(each, mark) for each in _sentences(found.warnings))]
 
 
 def _beside(found: AnswerMessage, of: Round) -> tuple[str | int, ...]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from pdqs.market.pages.numerals import fixed, short, styled, whole
-from pdqs.model.spelling import Mark
+from pdqs.market.pages.numerals import fixed, short, whole
+from pdqs.model.spelling import Mark, styled
 from pdqs.owner.price import odds_in_words
 from pdqs.owner.price import sureness as sure
 from pdqs.present.svg import Svg, element, picture

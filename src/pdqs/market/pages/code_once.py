@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from starlette.datastructures import FormData
 
 from pdqs.market.context import Market
-from pdqs.market.idempotency import derived_id
+from pdqs.market.idempotency import user_ids
 from pdqs.market.pages.session import if_any, key_of
 from pdqs.market.people import user_by_id
 from pdqs.market.store.schema import access_events
@@ -19,7 +19,7 @@ _MOMENT = re.compile(r"[0-9]{1,15}")
 
 def let_in_before(market: Market, actor: User, new: NewUser, form: FormData) -> User | None:
     """Whom this very form has let in already, if anyone."""
-    user_id = derived_id("u", actor, key_of(form))
+    (user_id,) = user_ids(market, actor, [key_of(form)])
     with market.store.read() as connection:
         known = if_any(lambda: user_by_id(connection, user_id))
     return known if known is not None and (known.role, known.name) == (new.role, new.name) else None

@@ -7,6 +7,7 @@ from typing import final
 
 from fastapi import APIRouter, Request, Response
 
+from pdqs.estimate.remarks import NOTHING_RULED_OUT
 from pdqs.market import reads
 from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
@@ -37,6 +38,11 @@ class Answered:
     def span(self) -> tuple[float, float]:
         """The ends of the interval."""
         return self.low, self.high
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether its reports ruled nothing out."""
+        return any(warning.startswith(NOTHING_RULED_OUT) for warning in self.answer.warnings)
 
 
 @router.get("/compare")

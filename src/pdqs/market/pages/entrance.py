@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from starlette.datastructures import FormData
 from pdqs.market import access, passkeys
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import KNOCK, drop_cookie, read_cookie, set_cookie
+from pdqs.market.identity import SECRET_LETTERS
 from pdqs.market.pages.door import door_page, is_knock
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import address_of_market, page
@@ -126,8 +128,13 @@ def _check_door(request: Request, form: FormData) -> None:
 
 
 def _code(form: FormData) -> str:
-    """The code, also where somebody pasted the whole link that carries it."""
-    return str(form.get("code", "")).strip()[:500].rpartition("#")[2][:200]
+    """The code, also where somebody pasted the whole link that carries it, or a full stop or brackets with it."""
+    pasted = str(form.get("code", "")).strip()[:500].rpartition("#")[2][:200]
+    whole = _WHOLE_CODE.search(pasted)
+    return whole[0] if whole else pasted
+
+
+_WHOLE_CODE = re.compile(rf"(?<![\w-])[A-Za-z0-9_-]{{{SECRET_LETTERS}}}(?![\w-])")
 
 
 def _let_in(request: Request, session: Session, wanted: str) -> Response:

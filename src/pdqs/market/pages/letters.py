@@ -25,7 +25,8 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 @router.get("/account/letters")
 def chosen(request: Request, session: AnySession) -> Response:
     """What I am told of, and where."""
-    return _shown(request, session)
+    told = {"chosen": "Your choice is saved.", "confirmed": "Your address is confirmed."}
+    return _shown(request, session, done=told.get(request.query_params.get("done", ""), ""))
 
 
 @router.post("/account/letters")
@@ -33,6 +34,8 @@ def choose(request: Request, session: AnySession, form: Form) -> Response:
     """Choose."""
     given = {"email": str(form.get("email", "")).strip(), "webhook": str(form.get("webhook", "")).strip()}
     kinds = [kind for kind in KINDS if form.get(kind) == "yes"]
+    if kinds and not any(given.values()):
+        return _shown(request, session, fault=_nowhere(request), status=422, typed={**given, "kinds": kinds})
     try:
         letter_choices.choose(market_of(request), session.user, LetterChoices.model_validate({**given, "kinds": kinds}))
     except ValidationError as fault:
@@ -43,17 +46,25 @@ def choose(request: Request, session: AnySession, form: Form) -> Response:
         return _shown(request, session, fault=said, status=422, typed={**given, "kinds": kinds})
     except MarketError as refused:
         return _shown(request, session, fault=str(refused), status=refused.status, typed={**given, "kinds": kinds})
-    return RedirectResponse("/account/letters", status_code=303)
+    return RedirectResponse("/account/letters?done=chosen", status_code=303)
+
+
+def _nowhere(request: Request) -> str:
+    """Why a choice of letters without an address is not kept: none of them could arrive."""
+    if market_of(request).settings.mail_url:
+        return "nothing was saved: give the address that letters should go to, or tick none"
+    return "nothing was saved: this market sends no e-mail, so give the address of a webhook, or tick none"
 
 
 @router.post("/account/letters/word")
 def confirm(request: Request, session: AnySession, form: Form) -> Response:
     """Tell the word that was sent to a new e-mail address."""
     try:
-        letter_choices.confirm_email(market_of(request), session.user, str(form.get("word", "")).strip().lower())
+        word = "".join(filter(str.isalnum, str(form.get("word", "")).lower()))
+        letter_choices.confirm_email(market_of(request), session.user, word)
     except MarketError as refused:
         return _shown(request, session, fault=str(refused), status=refused.status)
-    return RedirectResponse("/account/letters", status_code=303)
+    return RedirectResponse("/account/letters?done=confirmed", status_code=303)
 
 
 @router.get("/operator/letters")
@@ -74,7 +85,13 @@ def again(request: Request, letter_id: Annotated[Cursor, Path()], session: Opera
 
 
 def _shown(
-    request: Request, session: Session, *, fault: str = "", status: int = 200, typed: Filled | None = None
+    request: Request,
+    session: Session,
+    *,
+    fault: str = "",
+    done: str = "",
+    status: int = 200,
+    typed: Filled | None = None,
 ) -> Response:
     """The form as it is kept; after a fault as it was ``typed``."""
     market = market_of(request)
@@ -82,4 +99,5 @@ def _shown(
     can = {"has_email": bool(market.settings.mail_url), "has_webhooks": market.settings.webhooks != "none"}
     kept = letter_choices.choices(market, session.user)
     shown = typed or {"email": kept.email, "webhook": kept.webhook, "kinds": kept.kinds}
-    return page(request, "letters.html", status=status, kept=kept, typed=shown, offered=offered, fault=fault, **can)
+    values = {"kept": kept, "typed": shown, "offered": offered, "fault": fault, "done": done}
+    return page(request, "letters.html", status=status, **values, **can)

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from pdqs.market import ledger, reads, transfers
+from pdqs.market import ledger, payout_undoing, reads, transfers
 from pdqs.market.context import Market
 from pdqs.market.looking_up import how_many_owed, people_like
 from pdqs.market.namesakes import called, marks, named
@@ -23,7 +23,7 @@ from pdqs.market.payouts import waiting_of
 from pdqs.market.people import user_by_id
 from pdqs.model.errors import InputError
 from pdqs.model.money import Currency
-from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transaction, Transfer, User
+from pdqs.protocol.market_messages import Transaction, Transfer, User
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType, UnprocessableError
 from pdqs.protocol.summaries import TransferLine
 
@@ -33,7 +33,8 @@ _LISTED = 500
 """Consumers in the list to choose from; with more, the id is typed."""
 _SHOWN = 20
 
-MOVES = ("deposit", "payout", "reversal")
+_ENTERED = {"deposit": transfers.deposit, "payout": transfers.pay_out, "refund": transfers.refund}
+MOVES = (*_ENTERED, "reversal")
 
 
 @final
@@ -48,9 +49,11 @@ class Move:
     waiting_micros: int = 0
     """Before a payout: what a provider was asked to pay her as well."""
     over_micros: int = 0
-    """Before a payout: what a provider paid her beyond what was owed."""
+    """Before a payout: what a provider says it paid her and that is kept apart."""
     undoes: str = ""
     """The transaction that a reversal mirrors."""
+    closes_micros: int = 0
+    """Before a payout of a batch is undone: what of it was paid beyond what was owed, and is closed with it."""
 
     @property
     def after_micros(self) -> int:
@@ -68,15 +71,15 @@ def ledger_page(request: Request, session: OperatorSession, after: After = None)
     """The trial balance, what is owed, and money in and out."""
     market, done = market_of(request), request.query_params.get("done", "")
     entered = if_any(lambda: transfers.one_transfer(market, session.user, done)) if done else None
-    values: Filled = {"given": _given({}), "fault": "", **_ledger(market, session.user, after, entered)}
+    values: Filled = {"given": _given({}, ""), "fault": "", **_ledger(market, session.user, after, entered)}
     return page(request, "operator/ledger.html", **values)
 
 
 @router.post("/{move}")
 def move_money(request: Request, move: str, session: OperatorSession, form: Form) -> Response:
-    """Say a deposit, a payout or a reversal back; enter it once it is confirmed. The form's key makes it once."""
+    """Say a move of money back, and enter it once it is confirmed. The form's key makes it once."""
     if move not in MOVES:
-        raise NotFoundError(ProblemType.NO_MOVE, "money moves by deposit, payout or reversal")
+        raise NotFoundError(ProblemType.NO_MOVE, "money moves by deposit, payout, refund or reversal")
     market = market_of(request)
     try:
         key = key_of(form)
@@ -85,34 +88,40 @@ def move_money(request: Request, move: str, session: OperatorSession, form: Form
             return RedirectResponse(f"/operator/ledger?done={done.transaction_id}", status_code=303)
         asked = _asked(market, session.user, move, form)
     except MarketError as refused:
-        given = _given(form if move == "deposit" else {})
+        given = _given(form, move)
         values: Filled = {"given": given, "fault": str(refused), **_ledger(market, session.user, None)}
         return page(request, "operator/ledger.html", status=refused.status, **values)
+    if payout_undoing.is_taking_off(asked.undoes):  # not by itself: the form goes on to where she is asked of all of it
+        reference = payout_undoing.reference_in(asked.undoes)
+        return RedirectResponse(f"/operator/payouts/over/{reference}/came-back", status_code=307)
     with market.store.read() as connection:
         name = called(connection, asked.person.user_id, asked.person.name)
     return page(request, "operator/confirm.html", move=asked, name=name, key=key)
 
 
-def _given(form: Mapping[str, object]) -> dict[str, str]:
-    """What was chosen and typed for a deposit, so that a refusal loses none of it."""
-    return {name: str(form.get(name, ""))[:200] for name in ("user_id", "amount")}
+def _given(form: Mapping[str, object], move: str) -> dict[str, str]:
+    """What was chosen and typed, and for which move, so that a refusal loses none of it."""
+    return {"move": move, **{name: str(form.get(name, ""))[:200] for name in ("user_id", "amount")}}
 
 
 def _enter(market: Market, user: User, move: str, form: FormData, key: str) -> Transaction:
     if move == "reversal":
         return transfers.reverse(market, user, str(form.get("undoes", "")))
-    moves = {"deposit": transfers.deposit, "payout": transfers.pay_out}
-    return moves[move](market, user, _transfer(market.settings.money, form), key)
+    return _ENTERED[move](market, user, _transfer(market.settings.money, form), key)
 
 
 def _asked(market: Market, user: User, move: str, form: FormData) -> Move:
     """What the form asks for; refused at once when she has too little for it."""
-    undoes = str(form.get("undoes", ""))
+    undoes, closes = str(form.get("undoes", "")), 0
     if move == "reversal":
         line = transfers.one_transfer(market, user, undoes)
         if line.undone or line.kind == "reversal":
             raise ConflictError(ProblemType.NOT_REVERSIBLE, "this was undone before, or undoes another")
         user_id, change = line.user_id, -line.amount_micros
+        with market.store.read() as connection:
+            payout = payout_undoing.line_of(connection, undoes)
+            if payout is not None:  # all its parts go together
+                change, closes = payout_undoing.entered_of(connection, payout.reference), payout.over_micros
     else:
         transfer = _transfer(market.settings.money, form)
         user_id, change = transfer.user_id, transfer.amount_micros * (1 if move == "deposit" else -1)
@@ -120,14 +129,20 @@ def _asked(market: Market, user: User, move: str, form: FormData) -> Move:
         person = user_by_id(connection, user_id)
         if person.role == "operator":
             raise ConflictError(ProblemType.WRONG_ACCOUNT, "operators have no balance")
-        held = ledger.balance(connection, ledger.account_of(person.role, user_id))
+        if move in ("deposit", "refund") and person.role != "consumer":
+            raise ConflictError(ProblemType.WRONG_ACCOUNT, f"{person.name} is an owner: {move}s are for consumers")
+        if move == "payout" and person.role != "owner":
+            raise ConflictError(ProblemType.WRONG_ACCOUNT, f"{person.name} is a consumer: she is paid by a refund")
+        account = ledger.account_of(person.role, user_id)
+        held, bound = ledger.balance(connection, account), transfers.in_escrow(connection, account)
         waiting = waiting_of(connection, [user_id]).get(user_id, 0) if move == "payout" else 0
         beyond = over_of(connection, user_id) if move == "payout" else 0
     if held + change < 0:
         has, needs = market.settings.money.exact(held), market.settings.money.exact(-change)
-        detail = f"{person.name} has {has}, which does not cover {needs}"
+        rest = f"; rounds of hers hold {market.settings.money.exact(bound)} more until they end" if bound else ""
+        detail = f"{person.name} has {has}, which does not cover {needs}{rest}"
         raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, detail)
-    besides = {"waiting_micros": waiting, "over_micros": beyond}
+    besides = {"waiting_micros": waiting, "over_micros": beyond, "closes_micros": closes}
     return Move(kind=move, person=person, change_micros=change, balance_micros=held, undoes=undoes, **besides)
 
 
@@ -143,10 +158,8 @@ def _transfer(money: Currency, form: FormData) -> Transfer:
     except InputError as doubt:
         raise UnprocessableError(ProblemType.BAD_AMOUNT, str(doubt)) from None
     except ValidationError:
-        most = money.shown(MOST_BUDGET_MICROS)
-        raise UnprocessableError(
-            ProblemType.BAD_AMOUNT, f"choose someone, and give an amount of at most {most}"
-        ) from None
+        told = f"choose someone, and give an amount within the limits: {transfers.limits_told(money)}"
+        raise UnprocessableError(ProblemType.BAD_AMOUNT, told) from None
 
 
 def _ledger(market: Market, user: User, after: str | None, entered: TransferLine | None = None) -> Filled:

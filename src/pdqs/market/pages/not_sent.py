@@ -1,4 +1,4 @@
-"""Forms that did not arrive: sent after the session had ended, or from a page of an earlier one.
+"""Forms that were not taken: sent after the session had ended, or from a page of an earlier one.
 
 Nothing is done and nothing is kept here: a market that kept what anybody sends without a session would keep it for
 strangers, and one form that another site forged could wait for whoever signs in next. What she filled in stays in her
@@ -40,8 +40,11 @@ def form_of_earlier_session(request: Request) -> Response:
     """She has signed in anew, perhaps in another tab, since the page of this form was loaded."""
     session = request.state.session
     detail = f"nothing was sent: that page was loaded before you signed in as {session.user.name}"
-    back = page_before(request)
-    return page(request, "error.html", status=403, title="Please send it once more", detail=detail, back=back)
+    again = (
+        "You sent this from a page that was loaded before you signed in, so it was not taken and nothing was changed."
+    )
+    values = {"title": "Please send it once more", "detail": detail, "back": page_before(request), "unsent": again}
+    return page(request, "error.html", status=403, **values)
 
 
 def page_before(request: Request) -> str:

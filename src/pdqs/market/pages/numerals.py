@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 
-from pdqs.model.spelling import OTHER, Mark
+from pdqs.model.spelling import Mark, styled
 from pdqs.present.text import in_digits
 
-_SWAPPED = str.maketrans({".": OTHER["."], ",": OTHER[","]})
+_IN_ENGLISH = re.compile(r"(?<![\w.,])(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+\.[0-9]+)(?![\w]|[.,][0-9])")
 
 
-def styled(text: str, mark: Mark) -> str:
-    """A number in English digits as this market writes it.
+def in_style(sentence: str, mark: Mark = ".") -> str:
+    """A sentence that was written elsewhere, with the numbers in it as this market writes them.
 
-    >>> styled("1,234.5", "."), styled("1,234.5", ",")
-    ('1,234.5', '1.234,5')
+    >>> in_style("between 0 and 5,000 (information 3.5, at least 4 needed), 1,234.5 or more.", ",")
+    'between 0 and 5.000 (information 3,5, at least 4 needed), 1.234,5 or more.'
     """
-    return text.translate(_SWAPPED) if mark == "," else text
+    return _IN_ENGLISH.sub(lambda found: styled(found[0], mark), sentence)
 
 
 def whole(value: float, mark: Mark = ".") -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,6 +14,7 @@ from starlette.datastructures import FormData
 
 from pdqs.market import looking_up, page_sessions, passkeys, people, reads, round_steps
 from pdqs.market.clock_state import last_tick
+from pdqs.market.fresh_codes import never_came_in
 from pdqs.market.groups import groups_by_user
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.invitation_files import Guest, qr_svg
@@ -23,8 +26,10 @@ from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
 from pdqs.market.pages.round_step import refusal
 from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
+from pdqs.market.stuck_rounds import stuck_at
+from pdqs.market.typed_names import fault_of_name, typed_name
 from pdqs.protocol.market_messages import Invitation, NewUser, User
-from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
+from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType, UnprocessableError
 
 router = APIRouter(prefix="/operator", route_class=PageRoute, include_in_schema=False)
 
@@ -32,6 +37,7 @@ Text = Annotated[str, Query(max_length=MOST_LETTERS)]
 
 STEPS = {"clear": clear_or_wait, "settle": settle_or_wait, "cancel": round_steps.cancel_round}
 ACCESS = {"revoke": people.revoke_all, "disable": people.disable_user, "enable": people.enable_user}
+_NOBODY: Mapping[str, str] = MappingProxyType({"name": "", "role": ""})
 
 
 @router.get("")
@@ -51,8 +57,7 @@ def home(request: Request, session: OperatorSession, after: After = None) -> Res
 @router.get("/rounds/{round_id}")
 def one_round(request: Request, round_id: RoundId, session: OperatorSession) -> Response:
     """One round, in counts and sums."""
-    found = reads.round_by_id(market_of(request), session.user, round_id)
-    return page(request, "operator/round.html", round=found, fault="")
+    return _round_page(request, session.user, round_id)
 
 
 @router.post("/rounds/{round_id}/{step}")
@@ -65,9 +70,14 @@ def take_step(request: Request, round_id: RoundId, step: str, session: OperatorS
         return asked_back(request, sure, back=f"/operator/rounds/{round_id}")
     refused = refusal(STEPS, step, market, session.user, round_id)
     if refused:
-        found = reads.round_by_id(market, session.user, round_id)
-        return page(request, "operator/round.html", status=refused.status, round=found, fault=str(refused))
+        return _round_page(request, session.user, round_id, status=refused.status, fault=str(refused))
     return RedirectResponse(f"/operator/rounds/{round_id}", status_code=303)
+
+
+def _round_page(request: Request, user: User, round_id: str, *, status: int = 200, fault: str = "") -> Response:
+    market = market_of(request)
+    found, stuck = reads.round_by_id(market, user, round_id), stuck_at(market, round_id)
+    return page(request, "operator/round.html", status=status, round=found, stuck=stuck, fault=fault)
 
 
 @router.get("/people")
@@ -79,20 +89,31 @@ def everyone(request: Request, session: OperatorSession, text: Text = "", after:
 @router.post("/people")
 def invite(request: Request, session: OperatorSession, form: Form) -> Response:
     """Let someone in; the code is shown this once."""
+    role, name = str(form.get("role", "")), typed_name(str(form.get("name", ""))[:_MOST_TYPED])
+    typed = {"role": role, "name": name}
     try:
-        newcomer = NewUser.model_validate({"role": form.get("role"), "name": str(form.get("name", "")).strip()})
+        newcomer = _newcomer(role, name)
         if newcomer.role == "operator":
             passkeys.require_fresh(market_of(request), session)
         before = let_in_before(market_of(request), session.user, newcomer, form)
         if before is not None:
             return _people_page(request, session.user, shown_before=before)
         made = round_steps.register_user(market_of(request), session.user, newcomer, key_of(form))
-    except ValidationError:
-        fault = "Give a name of 1 to 80 letters and choose a role."
-        return _people_page(request, session.user, status=422, fault=fault)
     except MarketError as refused:
-        return _people_page(request, session.user, status=refused.status, fault=str(refused))
+        return _people_page(request, session.user, status=refused.status, fault=str(refused), typed=typed)
     return _people_page(request, session.user, invitation=made)
+
+
+def _newcomer(role: str, name: str) -> NewUser:
+    """Someone to let in; refused in a sentence where the name is none, or the role."""
+    why = fault_of_name(name)
+    try:
+        return NewUser.model_validate({"role": role, "name": "" if why else name})
+    except ValidationError:
+        raise UnprocessableError(ProblemType.INVALID, why or "choose what she comes in as") from None
+
+
+_MOST_TYPED = 2000
 
 
 @router.post("/people/{user_id}/code")
@@ -130,9 +151,11 @@ def change_access(request: Request, user_id: UserId, change: str, session: Opera
     with market_of(request).store.read() as connection:
         person = people.member_by_id(connection, user_id)
         sure = to_change_access(person, change, called(connection, user_id, person.name))
-    if sure is not None and not is_confirmed(form):
-        return asked_back(request, sure, back="/operator/people")
     try:
+        if change == "disable":
+            people.refuse_disabling(market_of(request), session.user, user_id)
+        if sure is not None and not is_confirmed(form):
+            return asked_back(request, sure, back="/operator/people")
         ACCESS[change](market_of(request), session.user, user_id)
     except MarketError as refused:
         return _people_page(request, session.user, status=refused.status, fault=str(refused))
@@ -149,14 +172,17 @@ def _people_page(
     invitation: Invitation | None = None,
     shown_before: User | None = None,
     fault: str = "",
+    typed: Mapping[str, str] = _NOBODY,
 ) -> Response:
     listed = people_like(market_of(request), user, text, after=after)
     with market_of(request).store.read() as connection:
         theirs = groups_by_user(connection, [one.user_id for one in listed.items])
         coded = [one for one in (invitation.user if invitation else None, shown_before) if one is not None]
         known = marks(connection, named(listed.items, coded))
+        absent = never_came_in(connection, [one.user_id for one in listed.items])
     values = {
         "groups": theirs,
+        "absent": absent,
         "marks": known,
         "people": listed,
         "base": f"{address_of_market(request)}/",
@@ -164,6 +190,7 @@ def _people_page(
         "shown_before": shown_before,
         "fault": fault,
         "text": text,
+        "typed": typed,
     }
     return page(request, "operator/people.html", status=status, qr=_qr(request, invitation), **values)
 

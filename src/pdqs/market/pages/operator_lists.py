@@ -9,8 +9,9 @@ from fastapi.concurrency import run_in_threadpool
 
 from pdqs.market import access, looking_up, transfers
 from pdqs.market.deeds import deeds_page
-from pdqs.market.invitation_files import Guest, guest_files, guests_in
+from pdqs.market.invitation_files import LIST, Guest, GuestList, guest_files, guests_in
 from pdqs.market.invitations import register_many
+from pdqs.market.list_remarks import ListRemarks, remarks_on
 from pdqs.market.namesakes import Named, marks, named
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
@@ -19,6 +20,7 @@ from pdqs.market.pages.uploads import Uploaded, file_of
 from pdqs.protocol.market_messages import Role
 from pdqs.protocol.operator_messages import NewUsers
 from pdqs.protocol.problems import ForbiddenError, MarketError, ProblemType
+from pdqs.tables.lists import text_of_list
 
 router = APIRouter(prefix="/operator", route_class=PageRoute, include_in_schema=False)
 
@@ -46,7 +48,7 @@ def who_did_what(request: Request, session: OperatorSession, after: After = None
 
 
 def _moved(request: Request, names: list[str], people: Iterable[Named] = ()) -> Filled:
-    """The deposits, payouts and reversals of these names, and the marks of namesakes among their people and others."""
+    """Of these names what moved one person's money, and the marks of namesakes among these people and others."""
     with market_of(request).store.read() as connection:
         moved = transfers.transfers_of(connection, names)
         return {"moved": moved, "marks": marks(connection, [*named([*moved.values()]), *people])}
@@ -60,19 +62,42 @@ def invitations_form(request: Request, _session: OperatorSession) -> Response:
 
 @router.post("/invitations")
 async def invite_all(request: Request, session: OperatorSession, form: Uploaded) -> Response:
-    """Let everyone on a list in; a zip file with their codes, links and QR codes, made this once."""
+    """Say back whom a list would let in; once that is confirmed, a zip file with codes, links and QR codes."""
     access.check_csrf(session, str(form.get("csrf_token", "")))
     try:
-        role, listed = _ROLES.get(str(form.get("role", ""))), guests_in(await file_of(form))
+        raw = str(form.get("text", "")).encode() or await file_of(form)
+        role, listed = _ROLES.get(str(form.get("role", ""))), guests_in(raw)
         if role is None:
             raise ForbiddenError(ProblemType.WRONG_ROLE, "operators are let in one by one, not by a list")
         listed.refuse_other_than(role)
-        new = NewUsers(role=role, names=listed.names, groups=listed.groups)
-        made = await run_in_threadpool(register_many, market_of(request), session.user, new, key_of(form))
+        market, key = market_of(request), key_of(form)
+        remarks = await run_in_threadpool(remarks_on, market, session.user, role, listed, key)
+        wanted = listed if form.get("all_the_same") == "yes" else listed.without(remarks.doubted)
+        is_as_said = wanted is listed or str(form.get("left_out", "")) == _rows_of(listed, remarks)
+        if form.get("confirmed") != "yes" or not is_as_said or not wanted.names:
+            return _asked_of_list(request, role, listed, remarks, text_of_list(raw, LIST), key)
+        new = NewUsers(role=role, names=wanted.names, groups=wanted.groups)
+        made = await run_in_threadpool(register_many, market, session.user, new, key)
     except MarketError as refused:
         return page(request, "operator/invitations.html", status=refused.status, fault=str(refused))
     address = address_of_market(request)
-    guests = [Guest(invitation=one, address=address, row=row) for one, row in zip(made.items, listed.rows, strict=True)]
-    packed = await run_in_threadpool(guest_files, guests)
+    guests = [Guest(invitation=one, address=address, row=row) for one, row in zip(made.items, wanted.rows, strict=True)]
+    return zipped(await run_in_threadpool(guest_files, guests))
+
+
+def zipped(packed: bytes) -> Response:
+    """Codes and cards as a file that nothing on the way may keep."""
     headers = {"Content-Disposition": 'attachment; filename="invitations.zip"', "Cache-Control": "no-store"}
     return Response(packed, media_type="application/zip", headers=headers)
+
+
+def _asked_of_list(
+    request: Request, role: Role, listed: GuestList, remarks: ListRemarks, text: str, key: str
+) -> Response:
+    """The page that says a list back; it carries which rows it says are left out, for others may come in meanwhile."""
+    values: Filled = {"listed": listed, "role": role, "text": text, "key": key, "remarks": remarks}
+    return page(request, "operator/confirm_list.html", left_out=_rows_of(listed, remarks), **values)
+
+
+def _rows_of(listed: GuestList, remarks: ListRemarks) -> str:
+    return " ".join(str(listed.rows[place]) for place in sorted(remarks.doubted))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from pdqs.market import access, offer_access, reads
+from pdqs.market.bidding import promise_of
 from pdqs.market.context import Market
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, OwnerSession, RoundId, if_any, market_of
 from pdqs.market.price_outlook import forecast_by_price, past_payments
-from pdqs.model.names import RuleName
+from pdqs.model.names import QuestionKind, RuleName
 from pdqs.owner.price import epsilon_of
 from pdqs.protocol.device_messages import BidReceipt, Offer, ReportReceipt, RoundNotice
 from pdqs.protocol.market_messages import User
@@ -23,6 +25,9 @@ from pdqs.protocol.summaries import NoticeSummary
 from pdqs.rounds.terms import Terms
 
 router = APIRouter(prefix="/owner", route_class=PageRoute, include_in_schema=False)
+
+WAITED_FOR = ("waiting", "turn", "reported")
+"""The stages in which something comes to her without her doing."""
 
 
 @final
@@ -63,10 +68,10 @@ class Standing:
         return int(json.loads(self.notice.terms)["terms"].get("question", {}).get("stages", 1))
 
     def _turn(self, offer: Offer) -> str:
-        """Where owners are asked one stage after the other: whether her question has yet to come, or was there."""
+        """Whether her question has yet to come, where there are stages, is there, or was there."""
         if self.stages > 1 and offer.side is None:
             return "turn"
-        return "missed" if self.stages > 1 and offer.now_ms >= offer.reports_close_at_ms else "offer"
+        return "missed" if offer.now_ms >= offer.reports_close_at_ms else "offer"
 
 
 @router.get("")
@@ -75,8 +80,24 @@ def home(request: Request, session: OwnerSession, after: After = None) -> Respon
     market = market_of(request)
     listed = reads.notices(market, session.user, after=after)
     standings = [_standing(market, session.user, notice) for notice in listed.items]
-    me = reads.me(market, session.user)
-    return page(request, "owner/home.html", me=me, standings=standings, following=listed.next)
+    asked = {notice.round_id: _kind_asked(market, notice) for notice in listed.items}
+    values: Filled = {
+        "me": reads.me(market, session.user),
+        "standings": standings,
+        "asked": asked,
+        "following": listed.next,
+    }
+    values |= {"after": after, "seen": _seen(standings), "waits": any(one.stage in WAITED_FOR for one in standings)}
+    return page(request, "owner/home.html", **values)
+
+
+@router.get("/standing")
+def standing_now(request: Request, session: OwnerSession, after: After = None) -> Response:
+    """What is seen of the rounds on a page of her list, for the page to notice when it changes."""
+    market = market_of(request)
+    listed = reads.notices(market, session.user, after=after)
+    seen = _seen([_standing(market, session.user, notice) for notice in listed.items])
+    return JSONResponse({"seen": seen}, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/rounds/{round_id}")
@@ -85,7 +106,7 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
     market = market_of(request)
     notice = reads.notice(market, session.user, round_id)
     promised = json.loads(notice.terms)
-    by_lot, recorded = promised["terms"]["rule"] == RuleName.LOTTERY, promised.get("record") == "full"
+    by_lot, recorded = promised["terms"]["rule"] == RuleName.LOTTERY, promised.get("record", "none")
     standing = _standing(market, session.user, notice)
     said = {name: promised.get(name, "") for name in ("asked_by", "purpose", "use")}
     said["groups"] = ", ".join(promised.get("groups", []))
@@ -93,14 +114,14 @@ def one_round(request: Request, round_id: RoundId, session: OwnerSession) -> Res
     values = {"standing": standing, "by_lot": by_lot, "recorded": recorded, "promised": said}
     asking = Terms.read(promised["terms"]).asking
     values |= {"asked": asking.kind, "each_ms": 1000 * int(promised["report_seconds"])}
-    return page(request, "owner/round.html", **values, **_beside(market, standing, asking.kappa))
+    return page(request, "owner/round.html", **values, **_beside(market, session.user, standing, asking.kappa))
 
 
-def _beside(market: Market, standing: Standing, codes: int) -> Filled:
+def _beside(market: Market, user: User, standing: Standing, codes: int) -> Filled:
     """What stands beside her decision: before the close, past payments and a forecast; then what the offer tells."""
     offer, bidding = standing.offer, standing.stage in ("bid", "waiting")
     return {
-        "past": past_payments(market) if bidding else None,
+        "past": past_payments(market, user) if bidding else None,
         "outlook": forecast_by_price(market, standing.notice.round_id) if bidding else None,
         "offer_epsilon": epsilon_of(offer.q_numerator, codes) if offer else 0.0,
     }
@@ -117,8 +138,10 @@ def stage(request: Request, round_id: RoundId, session: OwnerSession) -> Respons
 @router.get("/earnings")
 def earnings(request: Request, session: OwnerSession, after: After = None) -> Response:
     """Every payment."""
-    found = reads.statement(market_of(request), session.user, after=after)
-    return page(request, "owner/earnings.html", statement=found)
+    market = market_of(request)
+    found = reads.statement(market, session.user, after=after)
+    named = {line.round_id for line in found.items if line.round_id}
+    return page(request, "owner/earnings.html", statement=found, questions=_questions(market, session.user, named))
 
 
 @router.get("/privacy")
@@ -126,6 +149,23 @@ def privacy(request: Request, session: OwnerSession) -> Response:
     """The device's own ledger. The page is empty until the device in the browser fills it: the market has no copy."""
     access.require(session.user, "owner")
     return page(request, "owner/privacy.html")
+
+
+def _seen(standings: list[Standing]) -> str:
+    """What a list of hers shows, as a text that is another when the list is."""
+    return "; ".join(f"{one.notice.round_id} {one.seen}" for one in standings)
+
+
+def _questions(market: Market, user: User, round_ids: set[str]) -> dict[str, str]:
+    """What was asked in each of these rounds, of those that she can see."""
+    found = {round_id: if_any(partial(reads.notice, market, user, round_id)) for round_id in round_ids}
+    return {round_id: notice.question.text for round_id, notice in found.items() if notice is not None}
+
+
+def _kind_asked(market: Market, notice: NoticeSummary) -> str:
+    """Whether a side of a number is asked for, as the frozen terms say, which are read once; else all, as lists go."""
+    is_side = notice.domain_kind == "grid" and promise_of(market, notice.round_id).by_sides
+    return QuestionKind.SIDE if is_side else QuestionKind.VALUE
 
 
 def _standing(market: Market, user: User, notice: RoundNotice | NoticeSummary) -> Standing:

@@ -7,8 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
+from sqlalchemy import Connection
 
-from pdqs.market import access, looking_up, overpaid, payout_confirmations, payouts
+from pdqs.market import access, given_up, looking_up, overpaid, payout_confirmations, payout_undoing, payouts
 from pdqs.market.namesakes import called, marks, named
 from pdqs.market.pages.confirming import Sure, asked_back, is_confirmed
 from pdqs.market.pages.error_pages import PageRoute
@@ -16,25 +17,34 @@ from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, Form, OperatorSession, key_of, market_of
 from pdqs.market.pages.uploads import Uploaded, file_of
 from pdqs.market.times import moment_text
+from pdqs.model.money import Currency
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.market_messages import User
-from pdqs.protocol.operator_messages import Reference
+from pdqs.protocol.operator_messages import Overpaid, Reference
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
 router = APIRouter(prefix="/operator/payouts", route_class=PageRoute, include_in_schema=False)
 
+_NAMED = 12
+"""How many of those whose payouts failed are named at once."""
+
 BatchId = Annotated[Identifier, Path()]
 PayoutReference = Annotated[Reference, Path()]
 Text = Annotated[str, Query(max_length=looking_up.MOST_LETTERS)]
-SEEN_TO = {"entry": overpaid.enter, "let-be": overpaid.let_be}
+SEEN_TO = {"entry": overpaid.enter, "came-back": overpaid.came_back, "let-be": overpaid.let_be}
 
 
 @router.get("")
 def payouts_page(
-    request: Request, session: OperatorSession, text: Text = "", after: After = None, older: After = None
+    request: Request,
+    session: OperatorSession,
+    text: Text = "",
+    after: After = None,
+    older: After = None,
+    told: Identifier = "",
 ) -> Response:
-    """What is owed to whom, and the batches that providers were asked for."""
-    return _shown(request, session.user, text=text, after=after, older=older)
+    """What is owed to whom, and the batches that providers were asked for; ``told``: one that was told of just now."""
+    return _shown(request, session.user, text=text, after=after, older=older, told=told)
 
 
 @router.post("")
@@ -55,8 +65,9 @@ async def read_confirmation(request: Request, batch_id: BatchId, session: Operat
     try:
         text = str(form.get("text", "")) or payout_confirmations.confirmation_text(await file_of(form))
         if form.get("confirmed") == "yes":
-            await run_in_threadpool(payout_confirmations.confirm_batch, market, session.user, batch_id, text)
-            return RedirectResponse("/operator/payouts", status_code=303)
+            back, confirm = form.get("came_back") == "yes", payout_confirmations.confirm_batch
+            await run_in_threadpool(confirm, market, session.user, batch_id, text, came_back=back)
+            return RedirectResponse(f"/operator/payouts?told={batch_id}", status_code=303)
         found = await run_in_threadpool(payout_confirmations.preview, market, session.user, batch_id, text)
     except MarketError as refused:
         return _shown(request, session.user, status=refused.status, fault=str(refused))
@@ -90,9 +101,9 @@ def call_off(request: Request, batch_id: BatchId, session: OperatorSession, form
 
 @router.post("/over/{reference}/{what}")
 def see_to(request: Request, reference: PayoutReference, what: str, session: OperatorSession, form: Form) -> Response:
-    """Take what was paid beyond what was owed off what is owed now, or let it be, after a second word."""
+    """Take what was paid beyond what was owed off what is owed now, undo it all, or let it be; after a second word."""
     if what not in SEEN_TO:
-        raise NotFoundError(ProblemType.NO_MOVE, "what was paid too much is entered, or let be")
+        raise NotFoundError(ProblemType.NO_MOVE, "what was paid too much is entered, came back, or is let be")
     market = market_of(request)
     try:
         if is_confirmed(form):
@@ -110,7 +121,11 @@ def _before(request: Request, user: User, reference: str, what: str) -> Sure:
     found, money = overpaid.one_overpaid(market, user, reference), market.settings.money
     with market.store.read() as connection:
         name = called(connection, found.user_id, found.name)
-    facts = {"Paid beyond what was owed": money.exact(found.over_micros), "Owed now": money.exact(found.owed_micros)}
+        before = payout_undoing.entered_of(connection, reference)
+        again = given_up.taken_back(connection, reference, found.user_id)
+    facts = {"Kept apart": money.exact(found.over_micros), "Owed now": money.exact(found.owed_micros)}
+    if found.given_up_micros:
+        facts["Given up"] = money.exact(found.given_up_micros)
     if what == "let-be":
         return Sure(
             question=f"Let it be with {name}?",
@@ -121,11 +136,39 @@ def _before(request: Request, user: User, reference: str, what: str) -> Sure:
             ),
             button="Let it be",
         )
-    entered = min(found.over_micros, found.owed_micros)
+    if what == "came-back":
+        return Sure(
+            question=f"Was {name} not paid after all?",
+            facts={
+                **facts,
+                "Entered of it before": money.exact(before),
+                "Owed then": money.exact(found.owed_micros + before - again),
+                **({"Given up then": money.exact(found.given_up_micros + again)} if again else {}),
+            },
+            what=(
+                "All that was entered of this payment is undone, and what was kept apart is closed: it is as if the"
+                " provider had told that it failed. Do this when the money is with you: if she has it, she is paid it"
+                " once more."
+            ),
+            button="She was not paid: undo it",
+        )
+    return _before_entry(found, name, facts, money)
+
+
+def _before_entry(found: Overpaid, name: str, facts: dict[str, str], money: Currency) -> Sure:
+    """What is asked before it is taken off what is owed, and then off what was given up."""
+    entered = overpaid.within_reach(found)
+    from_given = max(0, entered - found.owed_micros)
+    then = {"Owed then": money.exact(found.owed_micros + from_given - entered)}
+    what = "It is entered as a payout: she has this money already. She sees it on her statement."
+    if from_given:
+        then["Given up then"] = money.exact(found.given_up_micros - from_given)
+        what = "It is entered as a payout: she has this money already, and so has not given it up after all."
+    off = f"what is owed to {name}" if found.owed_micros or not from_given else f"what was given up by {name}"
     return Sure(
-        question=f"Take {money.exact(entered)} off what is owed to {name}?",
-        facts={**facts, "Owed then": money.exact(found.owed_micros - entered)},
-        what="It is entered as a payout: she has this money already. She sees it on her statement.",
+        question=f"Take {money.exact(entered)} off {off}?",
+        facts={**facts, **then},
+        what=what,
         button=f"Take off {money.exact(entered)}",
     )
 
@@ -139,12 +182,14 @@ def _shown(
     older: str | None = None,
     status: int = 200,
     fault: str = "",
+    told: str = "",
 ) -> Response:
     market = market_of(request)
     owed, over = looking_up.payables_like(market, user, text, after), overpaid.overpaid_page(market, user)
     with market.store.read() as connection:
         waiting = payouts.waiting_of(connection, [one.user_id for one in owed.items])
         known = marks(connection, named(owed.items, over.items))
+        entered = _entered(connection, told) if told else {}
     values: Filled = {
         "owed": owed,
         "over": over,
@@ -154,5 +199,14 @@ def _shown(
         "batches": payouts.batches_page(market, user, older, 20),
         "text": text,
         "fault": fault,
+        "entered": entered,
     }
     return page(request, "operator/payouts.html", status=status, **values)
+
+
+def _entered(connection: Connection, batch_id: str) -> Filled:
+    """How a batch stands once its confirmation is read, and by name whose payouts failed."""
+    batch = payouts.batch_by_id(connection, batch_id)
+    lines = payouts.lines_of(connection, batch_id, held=False).values()
+    failed = [line for line in lines if line.state == "failed"][:_NAMED]
+    return {"batch": batch, "failed": [called(connection, line.user_id, line.name) for line in failed]}

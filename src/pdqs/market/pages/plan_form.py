@@ -11,8 +11,9 @@ from typing import final
 from pydantic import ValidationError
 from starlette.datastructures import ImmutableMultiDict
 
-from pdqs.estimate.enough import fewest_reports
-from pdqs.market.pages.numerals import short
+from pdqs.estimate.enough import fewest_bids
+from pdqs.market.pages.numerals import short, whole
+from pdqs.market.pages.plan_words import faults_of_words
 from pdqs.market.round_terms import refuse_unreadable, terms_of
 from pdqs.model.errors import InputError, PdqsError
 from pdqs.model.money import MICROS_PER_UNIT, PLAIN, Currency
@@ -66,11 +67,15 @@ class PlanForm:
     faults: dict[str, str] = field(default_factory=dict)
 
 
-def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
-    """Check a form field by field. Nothing is guessed: a field that cannot be read is named."""
+def read(given: Mapping[str, object], currency: Currency = PLAIN, expected: int = 1000) -> PlanForm:
+    """Check a form field by field. Nothing is guessed: a field that cannot be read is named.
+
+    ``expected``: how many owners a form expects that does not say.
+    """
+    usual = {**DEFAULTS, "owners": str(expected)}
     fields = {
         name: str(given.get(name, default.replace(".", currency.mark))).strip()[:4000]
-        for name, default in DEFAULTS.items()
+        for name, default in usual.items()
     }
     if isinstance(given, ImmutableMultiDict):  # a box for each group, all of one name
         fields["groups"] = "\n".join(map(str, given.getlist("groups")))[:4000]
@@ -91,8 +96,10 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
         "bid_seconds": reader.seconds("bid"),
         "report_seconds": reader.seconds("report"),
         "groups": fields["groups"].splitlines(),
+        "only_with_answer": True,
     }
     message["rule"], message["estimator"] = METHODS.get(fields["method"], METHODS["right"])
+    faults |= {name: why for name, why in faults_of_words(fields).items() if name not in faults}
     if faults:
         return PlanForm(fields=fields, plan=None, owners=owners, faults=faults)
     try:
@@ -104,7 +111,7 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN) -> PlanForm:
     except PdqsError as fault:
         return PlanForm(fields=fields, plan=None, owners=owners, faults={"": str(fault)})
     if not fields["minimum_owners"]:  # with fewer she would pay for reports that give no answer
-        fewest = fewest_reports(cap_q(terms.epsilon_max, terms.kappa))
+        fewest = fewest_bids(cap_q(terms.epsilon_max, terms.kappa))
         plan = plan.model_copy(update={"minimum_owners": fewest})
     return PlanForm(fields=fields, plan=plan, owners=owners)
 
@@ -167,11 +174,12 @@ def _query(reader: _Reader) -> dict[str, object]:
         return {**query, "domain": {"kind": "categories", "labels": labels, "size": max(len(labels), 2)}}
     if kind == QueryKind.QUANTILE:
         query["p"] = reader.number("p", least=0.001, most=0.999)
-    start, stop = reader.number("start"), reader.number("stop")
     step = reader.number("step", least=1e-6)
+    start, stop = (reader.number(name, whole=step == int(step)) for name in ("start", "stop"))
     steps = (stop - start) / step
     if not reader.faults and not (1 <= steps < 10_000 and abs(steps - round(steps)) < 1e-6):
-        reader.faults["stop"] = "The highest answer must be a whole number of steps (1 to 9,999) above the lowest."
+        most = whole(9999, reader.currency.mark)
+        reader.faults["stop"] = f"The highest answer must be a whole number of steps (1 to {most}) above the lowest."
     size = round(steps) + 1 if 1 <= steps < 10_000 else 2
     return {**query, "domain": {"kind": "grid", "start": start, "step": step, "size": size}}
 
@@ -185,15 +193,13 @@ def with_unshown(plan: RoundPlan, before: RoundPlan) -> RoundPlan:
 
 
 def _named(fault: ValidationError) -> dict[str, str]:
-    """Pydantic's places as the form's fields."""
+    """Pydantic's places as the form's fields; its sentences are for programmers, and what she types is read before."""
     places = {"text": "text", "attribute": "attribute", "labels": "labels", "budget_micros": "budget"}
-    places |= {"purpose": "purpose", "use": "use"}
-    words = {"attribute": "Use small letters, digits, dots and dashes, beginning with a letter."}
-    found = {}
-    for error in fault.errors():
-        name = next((places[str(part)] for part in reversed(error["loc"]) if str(part) in places), "")
-        found[name] = words.get(name, error["msg"])
-    return found
+    places |= {"purpose": "purpose", "use": "use", "groups": "groups"}
+    parts = [[str(part) for part in error["loc"]] for error in fault.errors()]
+    names = [next((places[part] for part in reversed(found) if part in places), "") for found in parts]
+    here, somewhere = "This cannot be used as it is: write it otherwise.", "a part of the plan cannot be used as it is"
+    return {name: here if name else somewhere for name in names}
 
 
 _BELOW = ("-", "\u2212")
@@ -209,11 +215,13 @@ class _Reader:
     faults: dict[str, str]
     currency: Currency
 
-    def number(self, name: str, *, least: float = -1e12, most: float = 1e12) -> float:
+    def number(self, name: str, *, least: float = -1e12, most: float = 1e12, whole: bool = False) -> float:
+        """A number; where it is ``whole``, or goes by whole steps, "1.500" with a comma for a mark is thousands."""
         mark = self.currency.mark
-        bounds = f"Give a number from {short(least, 6, mark)} to {short(most, 6, mark)}." if most < 1e12 else ""
+        kind, ends = "whole number" if whole else "number", (short(end, 6, mark) for end in (least, most))
+        bounds = f"Give a {kind} from {' to '.join(ends)}." if most < 1e12 else ""
         try:
-            value = self._signed(self.fields[name][:90])
+            value = self._signed(self.fields[name][:90], whole=whole)
         except InputError as doubt:
             self.faults[name] = f"{_sentence(doubt)} {bounds}".strip()
             return max(least, 1.0)
@@ -222,14 +230,14 @@ class _Reader:
             return max(least, 1.0)
         return value
 
-    def _signed(self, text: str) -> float:
+    def _signed(self, text: str, *, whole: bool) -> float:
         found = _SIGNED.fullmatch(text)
         assert found is not None  # any text matches
-        digits = plain_decimal(found[2], "number", self.currency.mark)
+        digits = plain_decimal(found[2], "number", self.currency.mark, whole=whole, like="12" if whole else "")
         return float(f"{'-' if found[1] in _BELOW else ''}{digits}{found[3] or ''}")
 
     def whole(self, name: str, *, least: int, most: int) -> int:
-        value = self.number(name, least=least, most=most)
+        value = self.number(name, least=least, most=most, whole=True)
         if value != int(value):
             self.faults[name] = "Give a whole number."
         return int(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pdqs import __version__
 from pdqs.market.http.mounting import under
@@ -28,9 +29,11 @@ from pdqs.market.pages.stage_picture import narrowing, value_at
 from pdqs.market.times import left, moment_text
 from pdqs.model.money import PLAIN, Currency, decimals_of
 from pdqs.model.names import QueryKind
+from pdqs.owner.answers import numbers_in_words
 from pdqs.owner.bundle import manifest_hash
 from pdqs.owner.lots import chance_in_words
 from pdqs.owner.price import odds_in_words
+from pdqs.protocol.market_messages import RoundStanding
 
 _HERE = Path(__file__).parent
 
@@ -41,6 +44,12 @@ STATE_WORDS = {
     "settled": "Answered",
     "cancelled": "Cancelled",
 }
+
+
+def state_of(found: RoundStanding) -> str:
+    """Where a round stands, in words: settled without an answer is not answered."""
+    return "No answer" if found.state == "settled" and not found.answered else STATE_WORDS[found.state]
+
 
 Filled = dict[str, Any]
 """What a template is given, by name."""
@@ -77,20 +86,32 @@ def _environment(currency: Currency = PLAIN) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
+        auto_reload=False,  # a server goes on with the pages of its own version while another is put in its place
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     mark = currency.mark
-    written = (numerals.number, numerals.figure, numerals.whole, numerals.short, numerals.fixed, numerals.people)
+    written = (
+        numerals.number,
+        numerals.figure,
+        numerals.whole,
+        numerals.short,
+        numerals.fixed,
+        numerals.people,
+        numerals.in_style,
+    )
     environment.filters.update({each.__name__: partial(each, mark=mark) for each in written})
     environment.filters.update(
         money=partial(_money, currency),
         owed=partial(_owed, currency),
         price=partial(_price, currency),
         exact=currency.exact,
+        numbers=partial(numbers_in_words, mark=mark),
         when=when,
         until=until,
+        lasting=lasting,
+        coded=coded,
         chance=chance_in_words,
         odds=odds_in_words,
     )
@@ -106,6 +127,7 @@ def _environment(currency: Currency = PLAIN) -> Environment:
         narrowing=partial(narrowing, mark=mark),
         value_at=value_at,
         state_words=STATE_WORDS,
+        state_of=state_of,
         kind_words=KIND_WORDS,
         method_words=METHOD_WORDS,
         QueryKind=QueryKind,
@@ -175,6 +197,27 @@ def until(ms: int, now_ms: int) -> Markup:
     """How long is left, as a time element that a script lets tick."""
     said = Markup('<time datetime="{}" data-until title="{}">{}</time>')
     return said.format(_instant(ms), moment_text(ms), left(ms, now_ms))
+
+
+def coded(text: str) -> Markup:
+    """Words of a description with what stands in backticks as code.
+
+    >>> str(coded("``a`` is < `b`"))
+    '<code>a</code> is &lt; <code>b</code>'
+    """
+    return Markup(_CODE.sub(r"<code>\2</code>", str(escape(text))))  # escaped just before
+
+
+_CODE = re.compile(r"(`{1,2})([^`]+)\1")
+
+
+def lasting(seconds: int) -> str:
+    """A length of time in words, as how long is left is said.
+
+    >>> lasting(86_400), lasting(5400)
+    ('1 day', '1 h 30 min')
+    """
+    return left(1000 * seconds, 0)
 
 
 def _instant(ms: int) -> str:

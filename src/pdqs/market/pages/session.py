@@ -107,10 +107,15 @@ UserId = Annotated[Identifier, Path()]
 After = Annotated[Cursor | None, Query()]
 
 
+def is_key(text: str) -> bool:
+    """Whether a text could be the key of a form."""
+    return _KEY.fullmatch(text) is not None
+
+
 def key_of(form: FormData) -> str:
     """The form's own idempotency key, made when the page was: pressing twice does once."""
     key = str(form.get("key", ""))
-    if not _KEY.fullmatch(key):
+    if not is_key(key):
         raise UnprocessableError(ProblemType.NO_KEY, "the form has run out: reload the page and try again")
     return key
 

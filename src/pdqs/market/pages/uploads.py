@@ -23,6 +23,8 @@ Uploaded = Annotated[FormData, Depends(_with_a_file)]
 async def file_of(form: FormData) -> bytes:
     """The file of a form; refused when none was chosen."""
     found = form.get("file")
-    if not isinstance(found, UploadFile) or not found.size:
+    if not isinstance(found, UploadFile) or not (found.filename or found.size):
         raise UnprocessableError(ProblemType.BAD_LIST, "choose a file first")
+    if not found.size:
+        raise UnprocessableError(ProblemType.BAD_LIST, "this file is empty: save it once more, and choose it again")
     return await found.read()

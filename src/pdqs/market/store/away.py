@@ -7,17 +7,28 @@ all from a server that does not speak English). Names are told; a password never
 from __future__ import annotations
 
 import re
+import sqlite3
 
 from sqlalchemy import URL
 from sqlalchemy.exc import DatabaseError, DBAPIError, InternalError, OperationalError
 
 _NO_RIGHTS, _DISK_FULL = "42501", "53100"
+_NO_WAY = ("08", "28", "3D", "57P")
+"""How PostgreSQL's codes begin: the connection failed, nobody is let in, no such database, it is shutting down."""
 _SAID = (
     (r'database ".*" does not exist', "there is no database {name} {place}: make it, or mend the name in the URL"),
     (
         r'authentication failed|no password supplied|role ".*" does not exist|no pg_hba\.conf entry',
         "PostgreSQL {place} does not let {user} in: mend user or password in the URL, or let that user in",
     ),
+    (r"invalid port number|invalid integer value .* option \"port\"", "its port is none: mend it in the URL"),
+    (
+        r'invalid \w+ value .* option "(?P<one>\w+)"|invalid (?P<other>\w+) value',
+        "PostgreSQL does not know what the URL says of {option}: mend it",
+    ),
+    (r"definition of service .* not found|service file", "there is no such service: mend it in the URL"),
+    (r"certificate|private key file", "a certificate or key is missing, or not taken: mend what the URL says of TLS"),
+    (r"does not support SSL", "PostgreSQL {place} does not speak TLS, which sslmode in the URL asks for"),
     (r"resolve host|translate host name", "there is no host {host}: mend its name in the URL"),
     (
         r"not currently accepting|starting up|shutting down|too many clients|connection slots",
@@ -39,23 +50,37 @@ def is_away(fault: DBAPIError) -> bool:
     return known or getattr(fault.orig, "sqlstate", None) == _NO_RIGHTS
 
 
+def is_out_of_reach(fault: DBAPIError) -> bool:
+    """Whether the database cannot even be read: the way to it is cut, or it lets nobody in."""
+    if isinstance(fault.orig, sqlite3.Error):
+        return re.search(r"malformed|not a database|unable to open", str(fault.orig)) is not None
+    state = str(getattr(fault.orig, "sqlstate", None) or "")
+    return fault.connection_invalidated or not state or state.startswith(_NO_WAY)
+
+
 def why_away(fault: DBAPIError, url: URL) -> str:
     """The rest of the sentence "The database cannot be used: ..."; neither what was sent nor a password is in it."""
+    host, port = _said(url.host, url, "host") or "this machine", _said(url.port, url, "port")
+    user = _said(url.username, url, "user")
     words = {
-        "name": repr(url.database or ""),
-        "user": repr(url.username or "this user"),
-        "host": repr(_host(url)),
-        "place": f"at {_host(url)}" + (f" port {url.port}" if url.port else ""),
+        "name": repr(_said(url.database, url, "dbname")),
+        "user": repr(user) if user else "this user",
+        "host": repr(host),
+        "place": f"at {host}" + (f" port {port}" if port else ""),
     }
     state = getattr(fault.orig, "sqlstate", None)
     if state == _NO_RIGHTS:
         return "{user} may not make or change tables in database {name}: let that user".format(**words)
     if state == _DISK_FULL:
         return "its disk is full"
-    said = str(fault.orig)
-    return next((told for mark, told in _SAID if re.search(mark, said, re.IGNORECASE)), "no answer").format(**words)
+    for mark, told in _SAID:
+        if found := re.search(mark, str(fault.orig), re.IGNORECASE):
+            named = [option for option in found.groupdict().values() if option]
+            return told.format(**words, option=repr(named[0] if named else ""))
+    return "no answer"
 
 
-def _host(url: URL) -> str:
-    named = url.host or url.query.get("host") or "this machine"
-    return named if isinstance(named, str) else ", ".join(named)
+def _said(part: object, url: URL, option: str) -> str:
+    """A part of the URL, or what its query says of the same, by PostgreSQL's name for it: that counts."""
+    named = url.query.get(option) or part or ""
+    return ", ".join(named) if isinstance(named, tuple) else str(named)

@@ -14,10 +14,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import final
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
+from pdqs.market.store.database_url import read_url
 from pdqs.model.errors import FileError
 
 _BUSY_SECONDS = 30
@@ -25,6 +25,8 @@ _WAIT_SECONDS = 20
 _CONNECT_SECONDS = 5
 _SPARE = 4
 _HEAD = b"SQLite format 3\0"
+_ONE_STATE = {"sqlite": "BEGIN", "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
+"""How a transaction begins whose statements all see the same, whatever others write meanwhile."""
 
 
 @final
@@ -39,12 +41,13 @@ class Store:
         self._write_engine = engine.execution_options(
             pdqs_begins="BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN"
         )
+        self._read_engine = engine.execution_options(pdqs_begins=_ONE_STATE[self.dialect])
         self._look_engine = engine.execution_options(pdqs_begins="")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that sees one state of the database."""
-        with self.engine.connect() as connection:
+        """A connection that sees one state of the database, and changes nothing."""
+        with self._read_engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -94,23 +97,12 @@ def open_store(url: str, *, connections: int = 36) -> Store:
 
     ``connections`` are the most that are opened to PostgreSQL; a SQLite file costs nothing to open.
     """
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):  # a port that is no number is the second
-        said = "the database given" if "@" in url else f"database {url!r}"  # there may be a password in it
-        raise FileError(f"{said} is not a URL such as sqlite:///market.db or postgresql://host/name") from None
-    if parsed.drivername in ("postgresql", "postgres"):
-        parsed = parsed.set(drivername="postgresql+psycopg")
-    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-        raise FileError(f"database {parsed.get_backend_name()!r} is not served: use sqlite or postgresql")
+    parsed = read_url(url)
     if parsed.get_backend_name() == "sqlite":
-        if not parsed.database or parsed.database == ":memory:":
-            raise FileError(
-                "a market needs a SQLite file, e.g. sqlite:///market.db: memory does not outlive the process"
-            )
-        if not Path(parsed.database).absolute().parent.is_dir():
-            raise FileError(f"database {parsed.database!r}: its directory does not exist")
-        _make_private(Path(parsed.database))
+        file = Path(str(parsed.database))
+        if not file.absolute().parent.is_dir():
+            raise FileError(f"database {str(file)!r}: its directory does not exist")
+        _make_private(file)
     engine = _engine(parsed, connections)
     if engine.dialect.name == "sqlite":
         _make_careful(engine)

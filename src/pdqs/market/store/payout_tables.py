@@ -31,9 +31,13 @@ payout_lines = Table(
         nullable=False,
     ),
     Column("over_micros", Whole, nullable=False, server_default="0"),
+    Column("undone", Whole, nullable=False, server_default="0"),
+    Column("let_be_micros", Whole, nullable=False, server_default="0"),
     Index("payout_lines_by_batch", "batch_id", "reference"),
     Index("payout_lines_by_user", "user_id", "state"),
     Index("payout_lines_over", "reference", sqlite_where=_OVER, postgresql_where=_OVER),
     sqlite_strict=True,
 )
-"""``failed`` is also what was called off. ``over_micros``: paid beyond what was owed, not seen to yet."""
+"""``failed`` is also what was called off or undone. ``over_micros``: paid beyond what was owed, or after it was undone,
+and not seen to yet. ``undone``: how often what was entered of it was undone. ``let_be_micros``: what was beyond what
+was owed, and was seen to by letting it be."""

@@ -280,7 +280,7 @@ accounts = Table(
     Column(
         "kind",
         Text,
-        CheckConstraint("kind IN ('world', 'consumer', 'owner', 'escrow')", name="known_kind"),
+        CheckConstraint("kind IN ('world', 'consumer', 'owner', 'escrow', 'given-up')", name="known_kind"),
         nullable=False,
     ),
     Column("balance_micros", Whole, nullable=False),
@@ -317,6 +317,7 @@ deeds = Table(
     Column("actor_id", Text, nullable=False),
     Column("what", Text, nullable=False),
     Column("about", Text, nullable=False),
+    Column("amount_micros", Whole),
     Index("deeds_by_time", "at_ms", "deed_id"),
     **_STRICT,
 )

@@ -3,6 +3,7 @@
 import { NANOS_PER_EPSILON } from "./price.mjs";
 import { Refusal } from "./refusal.mjs";
 import { sha256 } from "./sha256.mjs";
+import { quoted } from "./spelling.mjs";
 import { plainWords } from "./words.mjs";
 
 export const DEFAULT_CAP_NANOS = 4 * NANOS_PER_EPSILON;
@@ -61,12 +62,20 @@ export function accountOf(rows) {
 const said = new WeakMap();
 
 /** What the terms of a bid say of keys and secrets, read once. */
-function termsOf(bid) {
+export function termsOf(bid) {
   if (!said.has(bid)) {
     const { seed_hash: seed, nonce_hash: nonce, receipt_key: key } = JSON.parse(bid.terms);
     said.set(bid, { key, secrets: JSON.stringify([seed, nonce]).match(/[0-9a-f]{64}/g) ?? [] }); // in a list, too
   }
   return said.get(bid);
+}
+
+/** What stands once a receipt came, and what waits for one; it may be a second one for the bid that stands. */
+function signedFor(receipt, standing, sent) {
+  const price = JSON.parse(receipt).bid_micros;
+  const named = sent.findLast((bid) => bid.bid_micros === price);
+  if (standing && !named && (!sent.length || standing.bid_micros === price)) return [{ ...standing, receipt }, sent];
+  return [{ ...(named ?? sent.at(-1)), accepted: true, receipt }, []];
 }
 
 const LATER = { "sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros", "taken-back": "taken_back_micros" };
@@ -149,12 +158,8 @@ export class Account {
   #bids(market, roundId) {
     let [standing, sent] = [null, []];
     for (const entry of this.of(market, roundId)) {
-      if (entry.kind === "bid") sent.push({ ...entry, accepted: false });
-      if (entry.kind === "bid-accepted" && sent.length) {
-        const price = JSON.parse(entry.receipt).bid_micros;
-        standing = { ...(sent.findLast((bid) => bid.bid_micros === price) ?? sent.at(-1)), accepted: true };
-        sent = [];
-      }
+      if (entry.kind === "bid") sent.push({ ...entry, accepted: false, receipt: null });
+      if (entry.kind === "bid-accepted" && (sent.length || standing)) [standing, sent] = signedFor(entry.receipt, standing, sent);
       if (entry.kind === "bid-withdrawn") [standing, sent] = [null, []];
     }
     return { standing, sent };
@@ -166,15 +171,13 @@ export class Account {
     return Math.max(0, ...gone.map((entry) => entry.withdrawn_at_ms ?? 0));
   }
 
-  /** Who a market took her for when she bid. */
+  /** Who a market took her for when she bid; before her first bid, when she enrolled. A browser's name for a market has the id that
+   * she came to it with (`https://market.example u_…`), and then that is who she is there. */
   knownAs(market) {
-    return this.all("bid").filter((entry) => entry.market === market && entry.owner_id).map((entry) => entry.owner_id);
-  }
-
-  /** What the draws of other rounds that were bid in from here, by whoever and anywhere, were committed to. */
-  secretsBefore(termsHash) {
-    const others = this.all("bid").filter((entry) => entry.terms_hash !== termsHash); // a round of the same name with other terms is another
-    return others.flatMap((entry) => termsOf(entry).secrets);
+    const [, named] = market.split(" ");
+    if (named) return [named];
+    const [bids, enrolled] = ["bid", "enrolled"].map((kind) => this.all(kind).filter((entry) => entry.market === market && entry.owner_id).map((entry) => entry.owner_id));
+    return bids.length ? bids : enrolled.slice(-1);
   }
 
   /** The keys of a market's receipts in the rounds that she reported in. */
@@ -199,6 +202,11 @@ export class Account {
     return this.of(market, roundId).find((entry) => entry.kind === "question") ?? null;
   }
 
+  /** The payouts that she says came. */
+  received(market) {
+    return this.all("received").filter((entry) => entry.market === market);
+  }
+
   /** The report made in a round, with what is known to have become of it: drawn, sent, accepted, paid. */
   report(market, roundId) {
     return this.reports().find((made) => made.market === market && made.round_id === roundId) ?? null;
@@ -221,12 +229,18 @@ export class Account {
 /** What was noted as paid for a report, whether it is still there or not. */
 export const notedMicros = ({ paid_micros: paid, taken_back_micros: gone }) => (paid ?? 0) + (gone ?? 0);
 
-/** What is known to have happened to a report, in words. */
+/** What the market said as it refused a report, in the market's words; nothing once it has signed for it. */
+export const refusalOf = ({ refused, accepted_at_ms: accepted }) => (accepted === null && refused) || "";
+
+/** What is known to have happened to a report, in words of the device's own. */
 export function facts(made) {
   const said = ["drawn"];
   if (made.sent_at_ms !== null) said.push("sent");
   if (made.accepted_at_ms !== null) said.push("accepted");
   if (made.paid_micros !== null) said.push("paid");
   if (made.taken_back_micros) said.push("taken back");
-  return made.refused && made.accepted_at_ms === null ? `${said.join(", ")}; refused: ${made.refused}` : said.join(", ");
+  return `${said.join(", ")}${refusalOf(made) ? "; refused" : ""}`;
 }
+
+/** Both in one line: the facts, and the market's words as a quotation. */
+export const factsAndWords = (made) => `${facts(made)}${refusalOf(made) ? `; the market said: ${quoted(refusalOf(made))}` : ""}`;

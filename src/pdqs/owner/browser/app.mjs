@@ -6,14 +6,16 @@ import { OVERALL } from "./account.mjs";
 import { Device } from "./device.mjs";
 import { invitationOf, keepMarket, marketsKept, redeemed, refuseAnother } from "./enrolling.mjs";
 import { saveData, savePage } from "./export.mjs";
+import { fixed } from "./money.mjs";
 import { Refusal } from "./refusal.mjs";
-import { closeRound, openRound, STATES } from "./rounds.mjs";
-import { afterEach, asking, at, doing, onSubmit, paragraph, pressed, table, turns } from "./screen.mjs";
-import { plainDecimal } from "./spelling.mjs";
+import { closeRound, keepLooking, openRound, STATES } from "./rounds.mjs";
+import { afterEach, asking, at, doing, element, onSubmit, paragraph, pressed, table, turns } from "./screen.mjs";
+import { plainDecimal, quoted } from "./spelling.mjs";
+import { payoutsInWords } from "./statement.mjs";
 import { openStore } from "./store.mjs";
 import { Visit } from "./visit.mjs";
 
-const epsilonText = (nanos) => (nanos / 1e9).toFixed(4);
+const epsilonText = (nanos) => fixed(nanos / 1e9, 4);
 const turn = turns();
 
 async function opened() {
@@ -34,8 +36,8 @@ const account = () => new Device(store, "").account();
 
 /** Ask before a code is used up where somebody is enrolled: a second person's would put her in the place of the first. */
 function askedAgain(address, { name }) {
-  const whom = name || "the same person";
-  const said = `This device is enrolled at ${address}${name ? ` as ${name}` : ""} already`;
+  const whom = name ? quoted(name) : "the same person";
+  const said = `This device is enrolled at ${address}${name ? ` as ${whom}` : ""} already`;
   if (at("same").checked && at("again").dataset.address === address) return;
   at("again").dataset.address = address;
   at("same-words").textContent = `The code is for ${whom}.`;
@@ -68,9 +70,20 @@ function presentMarkets() {
   at("markets").replaceChildren(...Object.keys(marketsKept()).map((address) => pressed(address, () => presentRounds(address))));
 }
 
+const nameOf = ({ text, state }) => `${text || "(no words)"} (${STATES[state]})`;
+
+/** How each round of the list stands by now. */
+async function nameAgain(visit) {
+  const names = new Map((await visit.notices()).map((notice) => [notice.round_id, nameOf(notice)]));
+  for (const button of at("rounds").querySelectorAll("[data-round]")) button.textContent = names.get(button.dataset.round) ?? button.textContent;
+}
+
+let again = async () => {};
+
 async function presentRounds(address) {
   const [visit, isLast] = [visiting(address), turn()];
   at("faults").hidden = true;
+  at("payouts").replaceChildren();
   closeRound();
   at("rounds").replaceChildren(paragraph(`Asking ${address} …`));
   const notices = await visit.notices().catch((fault) => {
@@ -78,12 +91,28 @@ async function presentRounds(address) {
     throw fault;
   });
   if (!isLast()) return;
-  const listed = notices.map(({ round_id: round, text, state }) => pressed(`${text || "(no words)"} (${STATES[state]})`, () => openRound(visit, round), { className: "round" }));
+  const listed = notices.map((notice) => {
+    const button = pressed(nameOf(notice), () => openRound(visit, notice.round_id), { className: "round" });
+    button.dataset.round = notice.round_id;
+    return button;
+  });
+  again = () => nameAgain(visit);
   at("rounds").replaceChildren(paragraph(`At ${address}:`), ...(listed.length ? listed : [paragraph("No rounds are open.")]));
-  const found = await visit.lookOver(notices);
+  const { faults: wrongs, payouts, notes } = await visit.lookOver(notices);
   if (!isLast()) return;
-  at("faults").replaceChildren(...found.map(({ text, wrong }) => paragraph(text ? `“${text}”: ${wrong}` : wrong)));
-  at("faults").hidden = !found.length;
+  const faults = [...wrongs, ...notes];
+  at("faults").replaceChildren(...faults.map(({ text, wrong }) => paragraph(text ? `${quoted(text)}: ${wrong}` : wrong)));
+  at("faults").hidden = !faults.length;
+  presentPayouts(visit, payouts);
+}
+
+/** Payouts that only she can know of, each with a button by which she says that it came. */
+function presentPayouts(visit, payouts) {
+  const got = (payout) => pressed("Yes, I got it", async () => {
+    await visit.got(payout);
+    presentPayouts(visit, payouts.filter((other) => other !== payout));
+  });
+  at("payouts").replaceChildren(...payoutsInWords(payouts).map(({ said, payout }) => element("p", {}, `${said} `, ...(payout ? [got(payout)] : []))));
 }
 
 // Her account
@@ -100,7 +129,7 @@ async function setCap() {
   const { digits, fault } = plainDecimal(at("cap").value);
   if (fault) throw new Refusal(`Lifetime cap: ${fault}.`);
   const [whole, decimals] = digits.split(".");
-  if (Number(digits) > 1e6) throw new Refusal("Lifetime cap: it is a number from 0 to 1,000,000.");
+  if (Number(digits) > 1e6) throw new Refusal(`Lifetime cap: it is a number from 0 to ${fixed(1e6, 0)}.`);
   await new Device(store, "").setCap(name, Number(whole) * 1e9 + Number(decimals.slice(0, 9).padEnd(9, "0")));
   at("cap-form").reset();
 }
@@ -120,6 +149,7 @@ saving("export-data", (told) => saveData(told, Object.keys(marketsKept())));
 saving("export-page", savePage);
 afterEach(() => presentPrivacy().catch((fault) => { at("privacy").textContent = fault.message; }));
 presentMarkets();
+keepLooking(() => again());
 at("late").remove(); // seen only where this script does not get so far
 document.querySelectorAll("button:disabled").forEach((button) => { button.disabled = false; });
 await doing([], presentManifest);

@@ -2,16 +2,16 @@
 // Each gives a sentence that says what is wrong, or nothing. `shape`, which Python's messages do by themselves, is here
 // by name too; visit.mjs makes it of all that comes in.
 
-import { closedMs, closingMs, DEAL_CHECKS, waits } from "./dealing.mjs";
+import { closedMs, closingMs, DEAL_CHECKS, overInWords, waits } from "./dealing.mjs";
 import { notedMicros } from "./account.mjs";
-import { LOT_CHECKS, MARGIN_MS } from "./lots.mjs";
+import { LOT_CHECKS, MARGIN_MS, nameOf } from "./lots.mjs";
 import { domainSize, isCanonical } from "./messages.mjs";
 import { money } from "./money.mjs";
 import { epsilonNanos, isFair, leastPaymentMicros, NANOS_PER_EPSILON } from "./price.mjs";
 import { readDocument } from "./reading.mjs";
-import { isSigned, isWeak, paidBy } from "./receipts.mjs";
+import { isOfForm2, isSigned, isWeak, paidBy, SAYS_LESS } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
-import { sha256 } from "./sha256.mjs";
+import { hexOf, sha256 } from "./sha256.mjs";
 import { faultOfLabels, isTurned } from "./words.mjs";
 
 const FINEST = 1e-11; // the least step of a grid, as a part of its largest number: twelve digits are shown
@@ -54,6 +54,30 @@ const twoDeadlines = (t) => {
   return wrong(good, "The offer and the round name two deadlines.");
 };
 
+/** Whoever was not drawn may look at that for ever; whoever is asked is asked while reports are taken. */
+function stillAsking({ offer, notice: { state }, report }) {
+  return offer.q_numerator === 0 || report || state === "reporting" ? null : overInWords(offer, state);
+}
+
+/** What the market signs that it asked for, against the offer that was drawn from. */
+function receiptAsked({ promise, report, reportThere, first, asked }) {
+  if (!isOfForm2(reportThere)) return wrong(promise.receiptForm < 2, "The market's receipt does not say what you were asked for, as its terms promise.");
+  const { q_numerator: q, stage, side } = reportThere;
+  const nanos = epsilonNanos(q, promise.kappa);
+  if (nanos !== report.epsilon_nanos || (first && first.q_numerator !== q)) {
+    const [theirs, yours] = [nanos, report.epsilon_nanos].map((some) => (some / NANOS_PER_EPSILON).toFixed(9));
+    return `The market's receipt says that you were asked for epsilon ${theirs}, and the offer asked for ${yours}.`;
+  }
+  if (first && first.stage !== stage) return `The market's receipt is for stage ${stage}, and you were asked in stage ${first.stage}.`;
+  return wrong(side === (asked?.side ?? null), "The market's receipt says that you were asked about another side than you were.");
+}
+
+/** Whose the market signs that a receipt is, against her name in the round. */
+function receiptOwner(t, receipt) {
+  if (!isOfForm2(receipt)) return wrong(t.promise.receiptForm < 2, SAYS_LESS);
+  return wrong(receipt.pseudonym === hexOf(nameOf(t)), "The market's receipt is another owner's: it does not have your name in this round.");
+}
+
 /** That money which was noted as paid is no longer there, and what she holds. */
 function takenBack({ report, lines }) {
   const noted = notedMicros(report);
@@ -73,19 +97,20 @@ export const CHECKS = {
   "shown text": ["notice", (t) => shown("question", t.promise.text, t.notice.question.text)],
   "domain": ["notice", (t) => wrong(domainSize(t.notice.question.domain) !== undefined, "The list of answers contradicts itself.")],
   "shown answers": ["notice", (t) => shown("list of answers", domainKey(t.promise.domain), domainKey(t.notice.question.domain))],
-  "answers apart": ["notice", (t) => looksApart(t.promise.domain)],
-  "one direction": ["notice", (t) => wrong(![t.promise.text, ...t.promise.domain.labels].some(isTurned), "The question or an answer holds a mark that turns the direction of writing.")],
+  "answers apart": ["looks", (t) => looksApart(t.promise.domain)],
+  "one direction": ["looks", (t) => wrong(![t.promise.text, ...t.promise.domain.labels].some(isTurned), "The question or an answer holds a mark that turns the direction of writing.")],
   "shown bid range": ["notice", (t) => shown("bid range", t.promise.bidRange, `${t.notice.bid_low_micros} to ${t.notice.bid_high_micros}`)],
   "shown cap": ["notice", (t) => shown("cap on epsilon", t.promise.epsilonMax, t.notice.epsilon_max)],
   "shown closing time": ["notice", (t) => shown("closing time", t.promise.closes, t.notice.bids_close_at_ms)],
   "contract": ["notice", (t) => wrong(t.promise.contract === "on-report", "This contract would give away whether your report is the truth.")],
   "receipt key": ["notice", (t) => receiptKey(t.promise.receiptKey)],
   "open for bids": ["bidding", (t) => wrong(t.notice.state === "open", "The round takes no bids.")],
+  "time to draw": ["bidding", (t) => wrong(1000 * t.promise.reportSeconds > MARGIN_MS, "It takes reports for so short a time that none could surely arrive: it would have your bid alone.")],
   "terms seen": ["bidding", (t) => wrong([t.seenHash, t.bid?.terms_hash].every((hash) => !hash || hash === t.notice.terms_hash), "These are not the terms you looked at.")],
   "same owner": ["bidding", (t) => wrong(!t.ownerId || !t.knownAs.length || t.knownAs.includes(t.ownerId),
-    "The market takes you for somebody else than when you bid before, and with a name it would choose your draw.")],
+    "The market takes you for somebody else than when you enrolled or bid before, and with a name it would choose your draw.")],
   "bid elsewhere": ["bidding", otherBid],
-  "still asking": ["offer", (t) => wrong(t.offer.q_numerator === 0 || t.report || t.notice.state === "reporting", "The market says that the round is over, and asks for a report all the same.")],
+  "still asking": ["offer", stillAsking],
   "bid terms": ["offer", (t) => wrong(t.bid?.terms_hash === t.notice.terms_hash, "These are not the terms you bid on.")],
   "bid question": ["offer", (t) => wrong(t.bid && questionKey(JSON.parse(t.bid.question)) === questionKey(t.notice.question), "This is not the question you bid on.")],
   "bid still there": ["offer", (t) => wrong(!t.bid?.accepted || t.bidThere, "The market signed for your bid and now says that there is none.")],
@@ -102,26 +127,29 @@ export const CHECKS = {
   "market forgets": ["offer", (t) => wrong(t.counted >= t.accepted, "The market signed for more reports of yours than it now counts.")],
   "offer unchanged": ["drawing", (t) => wrong(withoutClock(t.shown) === withoutClock(t.offer), "The offer is no longer the one you looked at.")],
   "clock": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS >= t.shown.now_ms, "The market's clock has gone back since you looked.")],
-  "in time": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS < t.offer.reports_close_at_ms, "Reports close before yours could surely arrive: nothing was drawn and nothing is lost.")],
+  "in time": ["drawing", (t) => wrong(t.offer.now_ms + MARGIN_MS < t.offer.reports_close_at_ms, "Reports close before yours could surely arrive: nothing was drawn, so you lose no privacy, and you are not paid.")],
   ...LOT_CHECKS,
   ...DEAL_CHECKS,
   "bid receipt round": ["bid receipt", (t) => wrong(t.bidThere.round_id === t.notice.round_id, "The market's receipt is for another round.")],
   "bid receipt terms": ["bid receipt", (t) => wrong(t.bidThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],
   "bid receipt price": ["bid receipt", (t) => wrong(t.bidThere.bid_micros === t.bid.bid_micros, "The market's receipt says another price.")],
+  "bid receipt owner": ["bid receipt", (t) => receiptOwner(t, t.bidThere)],
   "bid receipt time": ["bid receipt", (t) => wrong(t.bidThere.placed_at_ms < t.notice.bids_close_at_ms, "The market's receipt says that the bid came late.")],
   "bid receipt signature": ["bid receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "BidReceipt", t.bidThere), "The market's receipt is not signed by its key.")],
   "receipt round": ["report receipt", (t) => wrong(t.reportThere.round_id === t.notice.round_id, "The market's receipt is for another round.")],
   "receipt terms": ["report receipt", (t) => wrong(t.reportThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],
+  "receipt owner": ["report receipt", (t) => receiptOwner(t, t.reportThere)],
   "receipt code": ["report receipt", (t) => wrong(t.reportThere.code === JSON.parse(t.report.body).code, "The market's receipt says another answer.")],
   "receipt payment": ["report receipt", (t) => wrong(t.reportThere.payment_micros === t.report.payment_micros,
     `The market's receipt promises ${money(t.reportThere.payment_micros)} where the offer said ${money(t.report.payment_micros)}.`)],
+  "receipt asked": ["report receipt", receiptAsked],
   "receipt time": ["report receipt", (t) => wrong(t.notice.bids_close_at_ms <= t.reportThere.received_at_ms
     && t.reportThere.received_at_ms < closedMs(t), "The market's receipt says that the report came late.")],
   "receipt count": ["report receipt", (t) => wrong(t.acceptedBefore < t.reportThere.ordinal && t.reportThere.ordinal <= t.made && !t.ordinals.includes(t.reportThere.ordinal), "The market's receipt counts your reports wrongly.")],
   "receipt signature": ["report receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "ReportReceipt", t.reportThere), "The market's receipt is not signed by its key.")],
   "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere, "The market signed for your report and now has none.")],
   "payment": ["payment", (t) => wrong(t.paidMicros === t.report.payment_micros,
-    `${money(t.report.payment_micros)} was promised and ${t.paidMicros === null ? "nothing" : money(t.paidMicros)} was paid${t.notice.state === "cancelled" ? " (the market calls the round cancelled)" : ""}.`)],
+    `${money(t.report.payment_micros)} was promised and ${t.paidMicros > 0 ? money(t.paidMicros) : "nothing"} was paid${t.notice.state === "cancelled" ? " (the market calls the round cancelled)" : ""}.`)],
   "payment stays": ["afterwards", (t) => wrong(Math.max(paidBy(t.lines) ?? 0, 0) >= notedMicros(t.report), takenBack(t))],
 };
 

@@ -2,7 +2,9 @@
 // of pdqs/rounds/stages.py under it.
 
 import { ownWord } from "./lots.mjs";
+import { owed } from "./money.mjs";
 import { saidOf } from "./questions.mjs";
+import { moment } from "./times.mjs";
 
 const STAGE_WORD = 2;
 const BUCKET_WORD = 4;
@@ -43,6 +45,16 @@ export function askedInWords(promise, offer) {
   return offer.side === null ? text : saidOf({ kind: "side", code: offer.side }, domain, text);
 }
 
+/** Whether the time to report is over, by the market's own clock. */
+export const isLate = ({ now_ms: now, reports_close_at_ms: closes }) => now >= closes;
+
+/** That she comes too late, what is lost by that, and what is not. */
+export const lateInWords = ({ payment_micros: payment, reports_close_at_ms: closes }) =>
+  `You are late: ${owed(payment)} was offered for a report until ${moment(closes)}. Nothing was drawn, so you lose no privacy, and you are not paid.`;
+
+/** Of a round that is over and asks of her: that she is late, or that the market asks where nothing is to be asked. */
+export const overInWords = (offer, state) => (state === "settled" && isLate(offer) ? lateInWords(offer) : `The market says that the round is ${state}, and asks for a report all the same.`);
+
 /** Whether her question has yet to come. */
 export const waits = (promise, offer) => promise.asking.kind === "side" && offer.side === null;
 
@@ -57,10 +69,10 @@ export function closingMs(t) {
 }
 
 /** When reports of hers closed: those of her own stage, where there are stages, as it was first told. */
-export function closedMs({ notice, asked }) {
-  if (!asked) return notice.reports_close_at_ms ?? 0;
-  const now = (notice.stages ?? []).filter(({ number }) => number === asked.stage).map(({ closes_at_ms: closes }) => closes);
-  const ends = [...now, ...(asked.closes_at_ms ? [asked.closes_at_ms] : [])];
+export function closedMs({ notice, asked, first }) {
+  const ofStage = () => (notice.stages ?? []).filter(({ number }) => number === asked.stage).map(({ closes_at_ms: closes }) => closes);
+  const [now, then] = asked ? [ofStage(), asked.closes_at_ms] : [[notice.reports_close_at_ms ?? 0], first?.closes_at_ms];
+  const ends = [...now, ...(then ? [then] : [])];
   return ends.length ? Math.min(...ends) : 0;
 }
 

@@ -6,18 +6,29 @@
 import { accountOf, nextRow, oneAddress, OVERALL } from "./account.mjs";
 import { admitted, asksOf } from "./asks.mjs";
 import { CHECKS, promiseOf, refuse } from "./checks.mjs";
+import { knownByNow } from "./commitments.mjs";
 import { askedInWords, askingOf, questionOf, waits } from "./dealing.mjs";
 import { lotsOf, offerOf } from "./lots.mjs";
 import { read } from "./messages.mjs";
 import { epsilon, epsilonNanos, leastPaymentMicros } from "./price.mjs";
 import { ask, kappa } from "./questions.mjs";
 import { systemWords } from "./randomiser.mjs";
+import { fallsShort } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 
 /** Of the reports that the market signed for, those drawn before the one in this round: a receipt may be lost and come late. */
 function acceptedBefore(mine, round) {
   const place = mine.findIndex((made) => made.round_id === round);
   return mine.slice(0, place < 0 ? mine.length : place).filter((made) => made.accepted_at_ms !== null).length;
+}
+
+/** Where her answer is none of those that there are. */
+export const NOT_AMONG = "You may give the nearest one, which is randomised like any other; whoever bids and then does not answer tells the market something too, and is paid nothing.";
+
+/** Refuse what is no answer: to be asked before the market hears that she is about to answer. */
+export function refuseOutside({ domainSize }, code) {
+  if (Number.isInteger(code) && code >= 0 && code < domainSize) return;
+  throw new Refusal(`Your answer is not one that the question allows; nothing was drawn and nothing was sent. ${NOT_AMONG}`);
 }
 
 const FIRST_STANDS = ["lots stand", "offer stands", "first question"]; // the checks that hold a market to what it told first
@@ -69,6 +80,7 @@ export class Device {
       asked: account.question(this.market, notice.round_id),
     };
     await refuse("notice", told, this.checks);
+    if (told.report?.terms_hash !== notice.terms_hash) await refuse("looks", told, this.checks); // what is drawn is drawn, maybe before this was looked at
     return told;
   }
 
@@ -92,8 +104,9 @@ export class Device {
 
   async #mayBid(notice, bidMicros, there, ownerId, seenHash = "") {
     const account = await this.account();
-    const before = { knownAs: account.knownAs(this.market), secretsBefore: account.secretsBefore(notice.terms_hash) };
-    const told = { ...(await this.look(notice)), ...before, bidThere: there, ownerId, seenHash };
+    const heard = await this.look(notice);
+    const knownSecrets = knownByNow(account, this.market, heard.promise.receiptKey, notice.terms_hash);
+    const told = { ...heard, knownAs: account.knownAs(this.market), knownSecrets, bidThere: there, ownerId, seenHash };
     await refuse("bidding", told, this.checks);
     if (!Number.isInteger(bidMicros) || bidMicros < notice.bid_low_micros || bidMicros > notice.bid_high_micros) {
       throw new Refusal("Your price must lie within the round's range.");
@@ -114,12 +127,14 @@ export class Device {
     return (await this.account()).unsignedBids(this.market, notice.round_id).at(-1);
   }
 
-  /** Where the market has a change of the bid whose receipt was lost on its way: take the receipt now. */
+  /** Where the receipt of the bid or of its change was lost on its way, or says less than promised: take what is there. */
   async catchUp(notice, there) {
     const account = await this.account();
     const standing = account.bid(this.market, notice.round_id);
-    if (!there || !standing?.accepted || standing.bid_micros === there.bid_micros) return;
-    const sent = account.unsignedBids(this.market, notice.round_id).findLast((bid) => bid.bid_micros === there.bid_micros);
+    if (!there || !standing) return;
+    const isSame = standing.accepted && standing.bid_micros === there.bid_micros;
+    const unsigned = account.unsignedBids(this.market, notice.round_id).findLast((bid) => bid.bid_micros === there.bid_micros);
+    const sent = isSame ? fallsShort(standing, standing.receipt) && standing : unsigned;
     if (sent) await this.takeBidReceipt(notice, there, sent);
   }
 
@@ -134,7 +149,7 @@ export class Device {
     const heard = await this.look(notice);
     const told = { ...heard, bidThere: receipt, bid: sent ?? heard.bid };
     await refuse("bid receipt", told, this.checks);
-    if (told.bid.accepted) return;
+    if (told.bid.accepted && !fallsShort(told.bid, told.bid.receipt)) return;
     await this.note("bid-accepted", { ...this.at(notice.round_id), at_ms: receipt.placed_at_ms, receipt: JSON.stringify(receipt) });
   }
 
@@ -198,9 +213,10 @@ export class Device {
 
   async #draw(review, code, { fresh, nowMs, agreed = [] }) {
     const { offer } = review;
+    refuseOutside(review, code);
     await refuse("drawing", { ...review.told, offer: fresh, shown: offer }, this.checks);
     for (const [name, sentence] of Object.entries(review.asks)) {
-      if (!agreed.includes(name)) throw new Refusal(`${sentence} Nothing was drawn and nothing was sent.`, "OwnerMustAgree");
+      if (!agreed.includes(name)) throw new Refusal(`You have not agreed to this: ${sentence} Nothing was drawn and nothing was sent.`, "OwnerMustAgree");
     }
     await this.keepTold(review);
     const { attribute, text } = offer.question;
@@ -226,7 +242,7 @@ export class Device {
   async takeReceipt(notice, receipt) {
     const told = { ...(await this.look(notice)), reportThere: receipt };
     if (!told.report) throw new Refusal("There is no receipt for a report of this device.");
-    if (told.report.accepted_at_ms !== null) return;
+    if (told.report.accepted_at_ms !== null && !fallsShort(told.bid, told.report.receipt)) return;
     await refuse("report receipt", told, this.checks);
     await this.note("accepted", { ...this.at(notice.round_id), at_ms: receipt.received_at_ms, receipt: JSON.stringify(receipt) });
   }

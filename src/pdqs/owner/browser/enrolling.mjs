@@ -3,6 +3,7 @@
 
 import { read } from "./messages.mjs";
 import { Refusal } from "./refusal.mjs";
+import { quoted } from "./spelling.mjs";
 
 const KEPT = "pdqs-markets";
 const SECRET = /^[A-Za-z0-9_-]{20,80}$/;
@@ -78,6 +79,6 @@ export async function redeemed(address, ask, code) {
 export function refuseAnother(account, address, user) {
   const made = account.entries.filter(({ kind, market }) => ["bid", "drawn"].includes(kind) && market.startsWith(`${address} `));
   if (!made.length || made.some(({ market }) => market === `${address} ${user.user_id}`)) return;
-  throw new Refusal(`The code was for ${user.name}, and the bids and reports of this device at ${address} are somebody else's: the device stays as it was. `
+  throw new Refusal(`The code was for ${quoted(user.name)}, and the bids and reports of this device at ${address} are somebody else's: the device stays as it was. `
     + "The code is used up: ask for another, and use it in a browser profile or on a device of its own.");
 }

@@ -1,19 +1,20 @@
 // Everything that this device knows, to take away: the twin of pdqs/owner/export.py and own_proof.py, to the letter.
 
-import { facts, OVERALL } from "./account.mjs";
+import { facts, factsAndWords, OVERALL } from "./account.mjs";
 import { bidEntry, chanceInWords, isIncluded, pseudonymOf } from "./lots.mjs";
 import { money } from "./money.mjs";
 import { NANOS_PER_EPSILON } from "./price.mjs";
-import { isSigned } from "./receipts.mjs";
+import { fallsShort, isSigned } from "./receipts.mjs";
 import { hexOf } from "./sha256.mjs";
 
 const VERSION = 1;
 const REPORT_FIELDS = ["market", "round_id", "attribute", "text", "terms_hash", "epsilon_nanos", "payment_micros",
   "drawn_at_ms", "body", "sent_at_ms", "accepted_at_ms", "refused", "paid_micros", "receipt", "taken_back_micros"];
-const BID_FIELDS = ["market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body", "accepted"];
+const BID_FIELDS = ["market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body", "accepted", "receipt"];
 const LOT_FIELDS = ["asked", "draw", "chance_numerator", "posted_micros", "evidence"];
 
 const picked = (held, names) => Object.fromEntries(names.map((name) => [name, held[name]]));
+const bidOf = (account, made) => account.bid(made.market, made.round_id);
 const spendings = (account) => [...account.attributes(), OVERALL].map((name) => account.spending(name));
 
 /** Every bid that was made, oldest first, each round once. */
@@ -34,6 +35,7 @@ function proofOf(account, { market, round_id: round, terms_hash, bid_micros, own
     epsilon_nanos: report?.epsilon_nanos ?? null,
     stage: asked?.stage ?? null,
     side: asked?.side ?? null,
+    receipt: report?.receipt ? JSON.parse(report.receipt) : null,
   };
 }
 
@@ -54,7 +56,7 @@ async function proven(account, bid) {
 export async function exported(account, markets, nowMs) {
   const bids = await Promise.all(bidsOf(account).map(async (bid) => {
     const lots = account.lots(bid.market, bid.round_id);
-    return { ...picked(bid, BID_FIELDS), owner_id: bid.owner_id ?? "", after_ms: bid.after_ms ?? 0, lots: lots && picked(lots, LOT_FIELDS), inclusion: await proven(account, bid) };
+    return { ...picked(bid, BID_FIELDS), owner_id: bid.owner_id ?? "", after_ms: bid.after_ms ?? 0, receipt_falls_short: fallsShort(bid, bid.receipt), lots: lots && picked(lots, LOT_FIELDS), inclusion: await proven(account, bid) };
   }));
   return {
     version: VERSION,
@@ -62,7 +64,7 @@ export async function exported(account, markets, nowMs) {
     markets: [...markets].sort(),
     spending: spendings(account).map(({ attribute, spentNanos, capNanos, reports }) => ({ attribute, spent_nanos: spentNanos, cap_nanos: capNanos, reports })),
     bids,
-    reports: account.reports().map((made) => ({ ...picked(made, REPORT_FIELDS), facts: facts(made) })),
+    reports: account.reports().map((made) => ({ ...picked(made, REPORT_FIELDS), receipt_falls_short: fallsShort(bidOf(account, made), made.receipt), facts: facts(made) })),
     entries: account.entries,
   };
 }
@@ -79,8 +81,15 @@ function table(title, head, rows) {
 
 const spentRow = (one) => [one.attribute || "all together", epsilonText(one.spentNanos), epsilonText(one.capNanos), one.reports];
 
-function bidRow({ market, round_id: round, terms, question, bid_micros: price, terms_hash: hash }) {
-  return [market, round, JSON.parse(terms).asked_by || "(not said)", JSON.parse(question).text || "(no words)", money(price), hash];
+/** The signature of a kept receipt, and where it is not the one that was promised, that. */
+function signatureInWords(bid, receipt) {
+  const signature = JSON.parse(receipt ?? "{}").signature || "none";
+  return fallsShort(bid, receipt) ? `${signature} (the market's receipt does not say whose it is, as its terms promise)` : signature;
+}
+
+function bidRow(bid) {
+  const { market, round_id: round, terms, question, bid_micros: price, terms_hash: hash, receipt } = bid;
+  return [market, round, JSON.parse(terms).asked_by || "(not said)", JSON.parse(question).text || "(no words)", money(price), hash, signatureInWords(bid, receipt)];
 }
 
 const SIGNED = new Map([[true, "which the market signed"], [false, "but the market did not sign the root"], [null, "whose signature this browser cannot check"]]);
@@ -91,11 +100,11 @@ function countedRow({ round_id: round }, { proof, counted, root_signed: signed }
   return [round, lot, proof.pseudonym, `${proof.place + 1} of ${proof.bids}`, proof.bids_root, counted ? under : "no: your bid is not under this root"];
 }
 
-function reportRow(made) {
+function reportRow(bid, made) {
   const paid = made.paid_micros === null ? "not yet" : money(made.paid_micros);
   const gone = made.taken_back_micros ? ` (${money(made.taken_back_micros)} was taken back)` : "";
   const told = [made.text || "(no words)", epsilonText(made.epsilon_nanos), money(made.payment_micros), `${paid}${gone}`];
-  return [made.market, made.round_id, ...told, facts(made), made.body, JSON.parse(made.receipt ?? "{}").signature || "none"];
+  return [made.market, made.round_id, ...told, factsAndWords(made), made.body, signatureInWords(bid, made.receipt)];
 }
 
 /** What of it people read, as one page of HTML that fetches nothing and runs nothing. */
@@ -104,10 +113,10 @@ export async function readable(account) {
   const counted = await Promise.all(bids.map(async (bid) => [bid, await proven(account, bid)]));
   const parts = [
     table("Privacy spent", ["about", "epsilon spent", "cap", "reports"], spendings(account).map(spentRow)),
-    table("What you bid on", ["market", "round", "asked by", "question", "your price", "terms"], bids.map(bidRow)),
+    table("What you bid on", ["market", "round", "asked by", "question", "your price", "terms", "signature"], bids.map(bidRow)),
     table("That your bids were counted", ["round", "lot", "your name in the round", "place", "root over all bids", "checked"],
       counted.filter(([, found]) => found).map((each) => countedRow(...each))),
-    table("What left this device", ["market", "round", "question", "epsilon", "promised", "paid", "what is known", "sent", "signature"], account.reports().map(reportRow)),
+    table("What left this device", ["market", "round", "question", "epsilon", "promised", "paid", "what is known", "sent", "signature"], account.reports().map((made) => reportRow(bidOf(account, made), made))),
   ];
   const style = "body{font:1rem/1.5 sans-serif;margin:2rem}td,th{text-align:left;padding:.2rem .8rem;word-break:break-word}";
   return '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>What my device knows</title>'

@@ -2,6 +2,19 @@
 // as they are for the twin. What is endless, in digits or in nesting, is not read.
 
 const MOST_DEEP = 32; // objects and lists within one another
+export const MOST_MARKS = 65_536; // no answer to a device has more; her round, with 10,000 answers twice, has 20,000
+
+/** How many values a JSON text can have at most: the commas and opening brackets outside its texts. */
+export function marksIn(json) {
+  let [marks, quoted] = [0, false];
+  for (let at = 0; at < json.length; at += 1) {
+    const mark = json[at];
+    if (mark === '"') quoted = !quoted;
+    else if (quoted && mark === "\\") at += 1;
+    else if (!quoted && (mark === "," || mark === "[" || mark === "{")) marks += 1;
+  }
+  return marks;
+}
 
 const need = (good) => { if (!good) throw new TypeError("this is not JSON as it is written here"); };
 

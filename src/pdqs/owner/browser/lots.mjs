@@ -42,7 +42,8 @@ function there({ promise, offer, notice }) {
   return promise.seedHash && offer?.lots && notice.bids_root ? { offer, lots: offer.lots, root: notice.bids_root } : null;
 }
 
-const nameOf = (t) => pseudonymOf(t.notice.round_id, t.bid?.owner_id ?? "");
+/** Hers in this round, from the id that the market knew her by when she bid. */
+export const nameOf = (t) => pseudonymOf(t.notice.round_id, t.bid?.owner_id ?? "");
 const goesByLot = ({ byLot, asking: { kind, stages } }) => byLot || stages > 1 || kind === "bucket";
 const isHash = (text) => /^[0-9a-f]{64}$/.test(text);
 const wrong = (good, sentence) => (good ? null : sentence);
@@ -67,7 +68,10 @@ function sorted(value) {
 }
 
 /** What the device holds later offers in the round to. */
-export const offerOf = ({ q_numerator, payment_micros, stage }) => ({ q_numerator, payment_micros, stage });
+export const offerOf = ({ q_numerator, payment_micros, stage, reports_close_at_ms: closes }) => ({ q_numerator, payment_micros, stage, closes_at_ms: closes });
+
+/** Whether an offer is the one that was told first; a later end is held against its receipt. */
+const sameOffer = (one, other) => ["q_numerator", "payment_micros", "stage"].every((name) => one[name] === other[name]);
 
 const isIn = (one, other) => Object.keys(one).every((name) => one[name] === other[name]);
 
@@ -91,7 +95,7 @@ export const LOT_CHECKS = {
     `Who is asked${promise.byLot ? "" : " what"} goes by lot, and the terms are committed to no seed and nonce.`)],
   "committed": ["bidding", ({ promise }) => wrong(isHash(promise.seedHash) && isHash(promise.nonceHash),
     "The terms are committed to no seed and nonce: nothing would show that your bid was counted.")],
-  "fresh secrets": ["bidding", ({ promise, secretsBefore }) => wrong(!secretsBefore.includes(promise.seedHash) && !secretsBefore.includes(promise.nonceHash),
+  "fresh secrets": ["bidding", ({ promise, knownSecrets }) => wrong(!knownSecrets.includes(promise.seedHash) && !knownSecrets.includes(promise.nonceHash),
     "The draws hang on a seed or a nonce of another round, which is known by now.")],
   "lots told": ["offer", (t) => wrong(!t.promise.seedHash || there(t), "The offer does not show where its draw came from.")],
   "root round": ["offer", ifThere((t, { root }) => wrong(root.round_id === t.notice.round_id && root.terms_hash === t.notice.terms_hash,
@@ -112,10 +116,12 @@ export const LOT_CHECKS = {
     offer.draw === ownWord(t, t.promise.byLot ? LOTTERY_WORD : JITTER_WORD),
     "The draw is not the one that follows from seed and nonce."))],
   "lot": ["offer", lot],
+  "whole chance": ["offer", ({ promise, offer }) => wrong(promise.byLot || offer.chance_numerator === CERTAIN,
+    "The offer speaks of a chance, and by the terms no lot says who is asked.")],
   "posted price": ["offer", posted],
   "lots stand": ["offer", ifThere((t, { offer, root }) => wrong(!t.lots || isIn(lotsOf(offer, root), t.lots),
     "The draw or the root is not the one that the market told before."))],
-  "offer stands": ["offer", (t) => wrong(!t.first || isIn(offerOf(t.offer), t.first),
+  "offer stands": ["offer", (t) => wrong(!t.first || sameOffer(t.offer, t.first),
     "The offer is not the one that the market told first, and no other is taken.")],
   "asked": ["drawing", (t) => wrong(t.offer.q_numerator, "Nothing is asked of you: nothing is drawn.")],
 };

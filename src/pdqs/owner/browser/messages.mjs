@@ -4,6 +4,7 @@
 
 import { parsed } from "./json.mjs";
 import { Refusal } from "./refusal.mjs";
+import { MOST_COUNTED_MICROS } from "./statement.mjs";
 
 export const MOST_CODES = 10_000;
 const MOST_TERMS = 3 * 2 ** 18 + 2 ** 14; // a plan of 256 KiB, spelled in plain ASCII, and what the market adds to it
@@ -14,6 +15,7 @@ const real = (good) => (value) => typeof value === "number" && Number.isFinite(v
 const text = (pattern, most = Infinity) => (value) => typeof value === "string" && (value.length <= most || [...value].length <= most) && pattern.test(value);
 const one = (...words) => (value) => words.includes(value);
 const maybe = (good) => (value, asWritten) => value === null || good(value, asWritten);
+const either = (...forms) => (value, asWritten) => forms.some((good) => good(value, asWritten));
 const list = (good, most) => (value, asWritten) => Array.isArray(value) && value.length <= most && value.every((item, i) => good(item, asWritten?.[i]));
 const fields = (spec) => (value, asWritten) =>
   value !== null && typeof value === "object" && !Array.isArray(value)
@@ -29,6 +31,10 @@ const millis = whole(0, 1e14);
 const code = whole(0, MOST_CODES - 1);
 const count = whole(0, 1e9);
 const signature = text(/^([0-9a-f]{128})?$/);
+const epsilonMax = real((x) => x > 0 && x <= 20);
+const attribute = text(/^[a-z][a-z0-9_.-]{0,59}$/);
+const domainKind = one("binary", "categories", "grid");
+const size = whole(2, MOST_CODES);
 const label = text(PRINTED, 80);
 export const isLabel = (value) => label(value) && value !== "";
 
@@ -41,14 +47,14 @@ export function domainSize({ kind, labels, start, step, size }) {
 }
 
 const domain = fields({
-  kind: one("binary", "categories", "grid"),
+  kind: domainKind,
   labels: list(isLabel, MOST_CODES),
   start: real((x) => Math.abs(x) <= 1e12),
   step: real((x) => x > 0 && x <= 1e12),
-  size: whole(2, MOST_CODES),
+  size,
 });
 const question = fields({
-  attribute: text(/^[a-z][a-z0-9_.-]{0,59}$/),
+  attribute,
   text: text(PRINTED, 400),
   domain: (value, asWritten) => domain(value, asWritten) && domainSize(value) !== undefined,
 });
@@ -59,8 +65,40 @@ const stage = fields({ number: stageNumber, opened_at_ms: millis, closes_at_ms: 
 const lots = fields({ seed: hash, nonce: hash, place: count, path: list(hash, 40) });
 
 const state = one("open", "reporting", "settled", "cancelled");
-const page = (item) => (value) =>
-  value !== null && typeof value === "object" && maybe(text(/^/, 400))(value.next) && list(item, 1000)(value.items);
+const cursor = text(/^[A-Za-z0-9_.:-]{1,120}$/);
+const page = (item) => ({ items: list(item, 1000), next: maybe(cursor) });
+const user = fields({ user_id: id, role: one("consumer", "owner", "operator"), name: isLabel, created_at_ms: millis });
+
+const BID = { round_id: id, terms_hash: hash, bid_micros: bidMicros, placed_at_ms: millis, signature };
+const REPORT = { round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature };
+
+/** What a line of money is about: the twin of EntryKind in pdqs/protocol/market_messages.py. */
+export const KINDS = ["deposit", "escrow", "settlement", "return", "payout", "refund", "reversal", "given-up"];
+
+const line = fields({
+  transaction_id: text(PRINTED, 200),
+  kind: one(...KINDS),
+  account: text(PRINTED, 200),
+  amount_micros: whole(-MOST_COUNTED_MICROS, MOST_COUNTED_MICROS),
+  at_ms: millis,
+  round_id: maybe(id),
+});
+const summary = fields({
+  round_id: id,
+  state,
+  text: text(PRINTED, 400),
+  attribute,
+  domain_kind: domainKind,
+  domain_size: size,
+  bid_low_micros: bidMicros,
+  bid_high_micros: bidMicros,
+  epsilon_max: epsilonMax,
+  bids_close_at_ms: millis,
+  reports_close_at_ms: maybe(millis),
+  terms_hash: hash,
+  purpose: text(PRINTED, 400),
+  stages_in_all: stageNumber,
+});
 
 export const SHAPES = {
   notice: fields({
@@ -69,7 +107,7 @@ export const SHAPES = {
     question,
     bid_low_micros: bidMicros,
     bid_high_micros: bidMicros,
-    epsilon_max: real((x) => x > 0 && x <= 20),
+    epsilon_max: epsilonMax,
     bids_close_at_ms: millis,
     reports_close_at_ms: maybe(millis),
     terms: text(/^\P{Cs}*$/u, MOST_TERMS),
@@ -92,18 +130,14 @@ export const SHAPES = {
     stage: stageNumber,
     side: maybe(code),
   }),
-  BidReceipt: fields({ round_id: id, terms_hash: hash, bid_micros: bidMicros, placed_at_ms: millis, signature }),
+  BidReceipt: either(fields(BID), fields({ ...BID, pseudonym: hash })),
   Withdrawal: fields({ round_id: id, withdrawn_at_ms: millis }),
   withdrawn: (value) => value !== null && typeof value === "object" && millis(value.withdrawn_at_ms),
-  ReportReceipt: fields({
-    round_id: id, terms_hash: hash, code, received_at_ms: millis, payment_micros: micros, ordinal: count, signature,
-  }),
-  me: (value) => value !== null && typeof value === "object" && micros(value.balance_micros) && count(value.reports_made) && id(value.user?.user_id),
-  token: (value) => value !== null && typeof value === "object" && text(/^[A-Za-z0-9_-]{20,80}$/)(value.token) && id(value.user?.user_id)
-    && one("consumer", "owner", "operator")(value.user.role) && text(PRINTED, 80)(value.user.name) && value.user.name !== "",
-  statement: page((item) => text(/^[a-z]+$/, 40)(item?.kind) && Number.isSafeInteger(item.amount_micros) && millis(item.at_ms)
-    && text(PRINTED, 200)(item.transaction_id) && text(PRINTED, 200)(item.account) && maybe(id)(item.round_id)),
-  notices: page((item) => id(item?.round_id) && state(item.state) && text(PRINTED, 400)(item.text)),
+  ReportReceipt: either(fields(REPORT), fields({ ...REPORT, pseudonym: hash, q_numerator: whole(0, 2 ** 32 - 1), stage: stageNumber, side: maybe(code) })),
+  me: fields({ user, balance_micros: micros, reports_made: count }),
+  token: fields({ token: text(/^[A-Za-z0-9_-]{20,80}$/), user }),
+  statement: fields({ balance_micros: micros, ...page(line) }),
+  notices: fields(page(summary)),
 };
 
 const sources = new WeakMap();
@@ -114,15 +148,15 @@ export function keepSource(value, json) {
   return value;
 }
 
-/** An answer as it was written, where its text is known and it is no list. */
+/** An answer as it was written, where its text is known. */
 function written(value) {
-  const json = Array.isArray(value?.items) ? undefined : sources.get(value);
+  const json = sources.get(value);
   return json === undefined ? undefined : parsed(json);
 }
 
 function isShaped(kind, value) {
   try {
-    return SHAPES[kind](value, written(value));
+    return SHAPES[kind](value) && SHAPES[kind](value, written(value)); // what has no such shape is not read once more
   } catch {
     return false;
   }

@@ -9,6 +9,18 @@ export function useCurrency(told) {
   currency = { ...currency, ...told };
 }
 
+/** What stands before decimals in this market. */
+export const decimalMark = () => currency.mark;
+
+/** A number in English digits as this market writes it: the twin of `styled` in pdqs/model/spelling.py. */
+export const styled = (digits) => (currency.mark === "," ? digits.replace(/[.,]/g, (sign) => (sign === "." ? "," : ".")) : digits);
+
+/** A figure with so many decimals, thousands apart, as this market writes it. */
+export const fixed = (value, places) => styled(value.toFixed(places).replace(/^-?[0-9]+/, (whole) => whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ",")));
+
+/** An amount as it would be typed. */
+export const typedMoney = (micros) => money(micros).replace(/[^0-9.,].*$/, "");
+
 function text(micros, decimals) {
   const step = 10 ** (6 - decimals);
   const count = Math.floor((Math.abs(micros) + Math.floor(step / 2)) / step);
@@ -32,7 +44,8 @@ export function owed(micros) {
   return micros > 0 && micros < step ? money(micros) : text(Math.floor(micros / step) * step, currency.decimals);
 }
 
-function alone(given) {
+/** An amount without the name of the currency that may stand beside it. */
+export function alone(given) {
   const upper = given.toUpperCase();
   for (const name of [currency.code, currency.symbol].filter(Boolean)) {
     if (upper.startsWith(name.toUpperCase())) return given.slice(name.length).trim();
@@ -41,14 +54,15 @@ function alone(given) {
   return given;
 }
 
-/** An amount of money as people write it: { micros }, exactly, or { fault }, a sentence on what to write instead. */
-export function amount(given) {
-  const { digits, fault } = plainDecimal(alone(given.trim()), currency.mark, !currency.decimals);
+/** An amount of money as people write it: { micros }, exactly, or { fault }, a sentence on what to write
+ * instead, as `like` is written. */
+export function amount(given, like = undefined) {
+  const { digits, fault } = plainDecimal(alone(given.trim()), currency.mark, !currency.decimals, like);
   if (fault) return { fault };
   const [whole, decimals] = [digits.split(".")[0].replace(/^0+/, ""), digits.split(".")[1].replace(/0+$/, "")];
   const said = `"${[...given.trim()].slice(0, 40).join("")}"`;
   if (decimals.length > 6) return { fault: `${said} has more than six decimals` };
-  if (whole.length > 9) return { fault: `${said} is too large: amounts stay below 1 000 000 000` };
+  if (whole.length > 9) return { fault: `${said} is too large: amounts stay below ${styled("1,000,000,000")}` };
   return { micros: Number(whole) * 1e6 + Number(decimals.padEnd(6, "0")) };
 }
 

@@ -8,6 +8,7 @@
 //
 // The device prices and charges the kappa of the question it answers, and never answers a second one in a round.
 
+import { styled } from "./money.mjs";
 import { WORD_BITS, diceLimit, drawReport, systemWords } from "./randomiser.mjs";
 
 const LARGEST_BUCKETED = 2 ** 20;
@@ -125,13 +126,19 @@ function philox(counter, key) {
   return [x0, x1, x2, x3];
 }
 
-/** A number as people read it: twelve digits, all of them written out, thousands apart. */
-export function figure(x) {
+/** A number as it would be typed: twelve digits, all of them written out. The twin of `in_full` in pdqs/model/figures.py. */
+function inFull(x) {
   const [lead, power] = Math.abs(x).toExponential(11).split("e");
   const [digits, places] = [lead.replace(".", "").replace(/0+$/, ""), Number(power) + 1];
   const whole = places > 0 ? digits.slice(0, places).padEnd(places, "0") : "0";
   const part = places > 0 ? digits.slice(places) : digits && "0".repeat(-places) + digits;
-  return `${x < 0 ? "-" : ""}${whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ",")}${part ? `.${part}` : ""}`;
+  return `${x < 0 ? "-" : ""}${whole}${part ? `.${part}` : ""}`;
+}
+
+/** The same as people read it: thousands apart, as this market writes numbers. */
+export function figure(x) {
+  const [whole, part] = inFull(x).split(".");
+  return styled(`${whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ",")}${part ? `.${part}` : ""}`);
 }
 
 /** The question in plain words; `domain` is {start, step, size} and `subject` such as "monthly income". */

@@ -9,6 +9,7 @@ const MOST_EPSILON = 20;
 const MOST_BUDGET = 1e9;
 const MOST_BID_MICROS = 1e9;
 const MOST_STAGES = 8;
+const MOST_RECEIPT_FORM = 2; // receipts that say whose they are and what was asked; in a round whose document has no `receipt_form` they do not
 const LEAST_Q = 2 ** -16; // a smaller q tells nothing
 export const RULES = ["optimal", "robust", "lottery", "flat", "linear", "exponential", "logarithmic", "quadratic", "step", "laplace"];
 const BY_LOT = ["lottery", "flat"];
@@ -109,10 +110,12 @@ export function readDocument(json) {
   need(isObject(document) && isText(document.round) && isText(document.attribute) && isText(document.receipt_key));
   need(isWhole(document.bids_close_at_ms, -(2 ** 53), 2 ** 53) && isWhole(document.report_seconds, 1, 2 ** 31 - 1));
   need(["seed_hash", "nonce_hash", "nonce_by", "asked_by", "purpose", "use"].every((name) => isTextOrNone(document[name])));
+  need(document.receipt_form === undefined || isWhole(document.receipt_form, 1, MOST_RECEIPT_FORM));
   need(document.groups === undefined || (Array.isArray(document.groups) && document.groups.every(isText)));
   return {
     round: document.round, attribute: document.attribute, receiptKey: document.receipt_key,
     closes: Number(document.bids_close_at_ms), reportSeconds: Number(document.report_seconds),
+    receiptForm: Number(document.receipt_form ?? 1),
     seedHash: document.seed_hash ?? "", nonceHash: document.nonce_hash ?? "",
     ...termsOf(document.terms),
   };

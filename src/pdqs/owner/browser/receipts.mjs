@@ -1,13 +1,24 @@
-// Receipts that the market cannot take back: the twin of pdqs/protocol/receipts.py.
+// Receipts that the market cannot take back: the twin of pdqs/protocol/receipts.py and of
+// pdqs/verifying/signatures.py.
 
 import { Refusal } from "./refusal.mjs";
 import { bytesOf, hexOf } from "./sha256.mjs";
+import { counted, sum } from "./statement.mjs";
+
+/** Whether a receipt is of the form that says whose it is and, for a report, what was asked. */
+export const isOfForm2 = (receipt) => Object.hasOwn(receipt, "pseudonym");
+
+export const SAYS_LESS = "The market's receipt does not say whose it is, as its terms promise.";
+
+/** Whether a receipt that is kept, in the round of this bid, names nobody where the terms promise a name: the twin of
+ * pdqs/owner/short_receipts.py. */
+export const fallsShort = (bid, receipt) => Boolean(bid && receipt) && JSON.parse(bid.terms).receipt_form === 2 && !isOfForm2(JSON.parse(receipt));
 
 /** What a receipt's signature is over. */
 export function signedText(kind, receipt) {
   const names = Object.keys(receipt).filter((name) => name !== "signature").sort();
   const sorted = Object.fromEntries(names.map((name) => [name, receipt[name]]));
-  return `pdqs receipt 1\n${kind}\n${JSON.stringify(sorted)}`;
+  return `pdqs receipt ${isOfForm2(receipt) ? 2 : 1}\n${kind}\n${JSON.stringify(sorted)}`;
 }
 
 const WEAK_KEYS = new Set([
@@ -40,10 +51,10 @@ export async function isSigned(publicKey, kind, receipt, subtle = globalThis.cry
 }
 
 /** Of a statement, what is about one round. */
-export const linesOf = (round, statement) => statement.filter((line) => line.round_id === round);
+export const linesOf = (round, statement) => counted(statement).filter((line) => line.round_id === round);
 
 /** What the lines of a round paid her, less what they took back; null where none says that it was settled. */
 export function paidBy(lines) {
-  const counted = lines.filter(({ kind, amount_micros: amount }) => kind === "settlement" || amount < 0);
-  return lines.some(({ kind }) => kind === "settlement") ? counted.reduce((sum, { amount_micros: amount }) => sum + amount, 0) : null;
+  const own = lines.filter(({ kind, amount_micros: amount }) => kind === "settlement" || amount < 0);
+  return lines.some(({ kind }) => kind === "settlement") ? sum(own) : null;
 }

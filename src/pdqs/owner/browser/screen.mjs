@@ -12,13 +12,13 @@ export function element(tag, fields = {}, ...children) {
 }
 
 export const paragraph = (words) => element("p", { textContent: words });
-export const table = (pairs) => element("dl", {}, ...pairs.flatMap(([name, value]) => [element("dt", { textContent: name }), element("dd", { textContent: value })]));
+/** Names, and what they say: words, elements, or several of them. */
+export const table = (pairs) => element("dl", {}, ...pairs.flatMap(([name, value]) => [element("dt", { textContent: name }), element("dd", {}, ...[value].flat())]));
 export const details = (summary, ...children) => element("details", {}, element("summary", { textContent: summary }), ...children);
 
 export { printable } from "./spelling.mjs";
 
-const local = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
-export const moment = (ms) => local.format(new Date(ms));
+export { moment } from "./times.mjs";
 
 /** Nobody answered. It is no refusal: neither of the device's nor of the market's. */
 class Silence extends Error {

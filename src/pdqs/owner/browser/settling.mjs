@@ -6,18 +6,29 @@
 
 import { notedMicros } from "./account.mjs";
 import { refuse } from "./checks.mjs";
+import { lookForOffers, untold } from "./dropped.mjs";
+import { askForBids, lacksReceipts, renewReportReceipt } from "./kept.mjs";
 import { money } from "./money.mjs";
-import { linesOf, paidBy } from "./receipts.mjs";
+import { isOverdue, overdueInWords } from "./overdue.mjs";
+import { fallsShort, linesOf, paidBy, SAYS_LESS } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
+import { sha256 } from "./sha256.mjs";
+import { addsUp, repeated, taken, unconfirmed } from "./statement.mjs";
 
 const OVER = ["settled", "cancelled"];
 const MOST_LINES = 20; // of a statement about one round, kept as evidence; an honest market has one
+const MOST_NOTES = 12; // so often is it kept that a report was paid or taken back; a fault is told at each look all the same
 const LINE = ["account", "amount_micros", "at_ms", "kind", "round_id", "transaction_id"];
 
-/** Keep what became of the money, and the lines of the statement that say so. */
+/** Keep what became of the money, and the lines of the statement that say so. What a statement says is the market's to change
+ * at every look, and her account must not grow with it: the lines are kept the first time that she was paid and the first time
+ * that it was taken back, later their hash, and that so often. */
 async function note(device, kind, round, lines, nowMs, micros) {
-  const said = lines.slice(0, MOST_LINES).map((line) => Object.fromEntries(LINE.map((name) => [name, line[name] ?? null])));
-  await device.note(kind, { ...device.at(round), at_ms: nowMs, ...micros, statement: JSON.stringify(said) });
+  const said = JSON.stringify(lines.slice(0, MOST_LINES).map((line) => Object.fromEntries(LINE.map((name) => [name, line[name] ?? null]))));
+  const before = (await device.account()).of(device.market, round).filter((entry) => ["paid", "taken-back"].includes(entry.kind));
+  if (before.length >= MOST_NOTES) return;
+  const isFirst = before.every((entry) => entry.kind !== kind);
+  await device.note(kind, { ...device.at(round), at_ms: nowMs, ...micros, ...(isFirst ? { statement: said } : { statement_hash: sha256(said) }) });
 }
 
 /** Hold what the market says it paid against what the offer promised, and keep it, with the lines that say so. */
@@ -41,16 +52,24 @@ export async function lookAgain(device, made, statement, nowMs) {
   if (made.taken_back_micros && left >= noted) await note(device, "paid", made.round_id, lines, nowMs, { paid_micros: left }); // given again
 }
 
-/** Of a round that is over: what was paid, held to what was promised; of one noted as paid: whether it still is. */
+/** Of a round that is over: what was paid, held to what was promised; of one noted as paid: whether it still is. A receipt that
+ * says less than was promised is told after that, and asked for again. */
 export async function settleUp(visit, notice, statement = null) {
+  await settle(visit, notice, statement);
+  await renewReportReceipt(visit, notice);
+}
+
+async function settle(visit, notice, statement) {
   const { device } = visit;
   const stored = await device.reportFor(notice.round_id);
   if (!stored || (stored.paid_micros === null && !OVER.includes(notice.state))) return;
   const lines = async () => statement ?? visit.statement();
   if (stored.paid_micros !== null) { await lookAgain(device, stored, await lines(), visit.clock()); return; }
   const receipt = await visit.reportThere(notice.round_id);
-  if (receipt) await device.takeReceipt(notice, receipt);
-  else if (stored.accepted_at_ms === null) return;
+  if (stored.accepted_at_ms === null) {
+    if (!receipt) return;
+    await device.takeReceipt(notice, receipt);
+  }
   await takePayment(device, notice, receipt, await lines(), visit.clock());
 }
 
@@ -65,33 +84,71 @@ async function wrongOf(visit, made, state, statement) {
     await settleUp(visit, notice, statement);
     const unpaid = state === "cancelled" && made.accepted_at_ms !== null && !OVER.includes(notice.state);
     return unpaid ? `${signed} lists the round as cancelled.` : "";
+  } else if (made.accepted_at_ms !== null) {
+    const late = await overdue(visit, made, statement);
+    return late && `${signed} ${late}.`;
   }
   return "";
 }
 
-/** All that was reported from here in a market, beside its list of rounds: for each that is at fault, {round, text, wrong}.
- * `listed`: the list, where the caller has it. */
+/** That the receipt still says less than was promised; it is asked for again while the round is listed. */
+async function lessOf(visit, { round_id: round }, state) {
+  const [bid, now] = [await visit.device.bidFor(round), await visit.device.reportFor(round)];
+  if (!fallsShort(bid, now.receipt)) return "";
+  if (!state) return SAYS_LESS;
+  await renewReportReceipt(visit, await visit.notice(round));
+  return "";
+}
+
+/** That the round should be over by now, where it should and what was promised is not in the statement. */
+async function overdue(visit, made, statement) {
+  const [bid, now] = [await visit.device.bidFor(made.round_id), visit.clock()];
+  if (!bid || (paidBy(linesOf(made.round_id, statement)) ?? 0) >= made.payment_micros || !isOverdue(bid.terms, now)) return "";
+  return overdueInWords(bid.terms, now);
+}
+
+/** The statement, and why it is none: asked for twice before that is said, for it may change meanwhile. */
+async function moneyOf(visit) {
+  const apartIn = (money) => [...addsUp(money), ...repeated(money.lines)];
+  const first = await visit.money();
+  const again = apartIn(first).length ? await visit.money() : first;
+  return { ...again, apart: apartIn(again) };
+}
+
+/** All that was bid and reported from here in a market, beside its list of rounds: for each that is at fault, {round, text,
+ * wrong}, and notes that are nobody's fault, likewise; and the payouts that she has not said she got. `listed`: the list, where
+ * the caller has it. */
 export async function lookOver(visit, listed = null) {
-  const reports = (await visit.device.account()).reports().filter((made) => made.market === visit.device.market);
-  if (!reports.length) return [];
-  const states = new Map((listed ?? await visit.notices()).map(({ round_id: round, state }) => [round, state]));
+  const account = await visit.device.account();
+  const reports = account.reports().filter((made) => made.market === visit.device.market);
+  const isLacking = lacksReceipts(account, visit.device.market);
+  if (!reports.length && !isLacking && !untold(account, visit.device.market).length) return { faults: [], payouts: [], notes: [] };
+  const rounds = listed ?? await visit.notices();
+  const parts = [isLacking ? await askForBids(visit, rounds) : { faults: [], notes: [] }, await lookForOffers(visit, rounds)];
+  const [lost, notes] = [parts.flatMap(({ faults }) => faults), parts.flatMap((part) => part.notes)];
+  if (!reports.length) return { faults: lost, payouts: [], notes };
+  const states = new Map(rounds.map(({ round_id: round, state }) => [round, state]));
   let statement;
+  let apart;
   try {
-    statement = await visit.statement();
+    ({ lines: statement, apart } = await moneyOf(visit));
   } catch (fault) {
     if (!(fault instanceof Refusal)) throw fault;
-    return [{ round: "", text: "", wrong: `What the market says of your money cannot be read: ${fault.message}` }];
+    return { payouts: [], notes, faults: [...lost, { round: "", text: "", wrong: `What the market says of your money cannot be read: ${fault.message}` }] };
   }
   const found = [];
   for (const made of reports) {
     let wrong;
     try {
-      wrong = await wrongOf(visit, made, states.get(made.round_id) ?? "", statement);
+      const state = states.get(made.round_id) ?? "";
+      wrong = await wrongOf(visit, made, state, statement) || await lessOf(visit, made, state);
     } catch (fault) {
       if (!(fault instanceof Refusal) && fault.status !== 404) throw fault;
       wrong = fault.message;
     }
     if (wrong) found.push({ round: made.round_id, text: made.text, wrong });
   }
-  return found;
+  const unaccounted = [...apart, ...taken(statement)];
+  const faults = [...lost, ...found, ...unaccounted.map((wrong) => ({ round: "", text: "", wrong }))];
+  return { faults, notes, payouts: unconfirmed(statement, account.received(visit.device.market)) };
 }

@@ -1,7 +1,7 @@
 // Numbers as people write them: the twin of pdqs/model/spelling.py, with the same sentences.
 
 const OTHER = { ".": ",", ",": "." };
-const NAMES = { ".": "a point", ",": "a comma" };
+export const NAMES = { ".": "a point", ",": "a comma" };
 const DIGITS = /^[0-9]*$/;
 
 /** The digits before the decimals, or null when they are parted otherwise than by threes and by one sign. */
@@ -23,9 +23,9 @@ function read(given, mark, whole) {
 }
 
 /** What to write instead, in a sentence. */
-function doubt(given, mark) {
+function doubt(given, mark, like) {
   const said = `"${[...given].slice(0, 40).join("")}"`;
-  const such = `write it like 12${mark}50`;
+  const such = `write it like ${like}`;
   if (!given) return `nothing is written here: ${such}`;
   if (/\p{Nd}/u.test(given.replace(/[0-9]/g, ""))) return `${said} is not in the digits 0 to 9: ${such}`;
   if (/^[-\u2212(]/.test(given)) return `${said} is below zero`;
@@ -42,11 +42,12 @@ function doubt(given, mark) {
   return `${said} is not a number: ${such}`;
 }
 
-/** A number's digits with a point before its decimals, as { digits }, or what to write instead, as { fault }. */
-export function plainDecimal(text, mark = ".", whole = false) {
+/** A number's digits with a point before its decimals, as { digits }, or what to write instead, as { fault }; `like` is an
+ * example of what to write. */
+export function plainDecimal(text, mark = ".", whole = false, like = `12${mark}50`) {
   const given = text.trim();
   const digits = read(given, mark, whole);
-  return digits === null ? { fault: doubt(given, mark) } : { digits };
+  return digits === null ? { fault: doubt(given, mark, like) } : { digits };
 }
 
 /** A number that may be below zero; null when it is none or could be two. */
@@ -63,3 +64,10 @@ export function printable(words, most = 400) {
   const shown = [...String(words).replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?")];
   return shown.length <= most ? shown.join("") : `${shown.slice(0, most - 1).join("")}…`;
 }
+
+const SPACES = /[ \u00a0\u2000-\u200a\u202f\u205f\u3000]+/g;
+const MARKS = /["\u00ab\u00bb\u201c-\u201f\u2033\u2036\u2039\u203a\u2e42\u300c-\u300f\u301d-\u301f\uff02]/g;
+
+/** The same in quotation marks, where others' words stand beside the device's own; none of theirs closes the quotation, and wide
+ * spaces among them do not pass for columns. The twin of `quoted` in pdqs/present/text.py. */
+export const quoted = (words, most = 400) => `“${printable(String(words).replace(SPACES, " "), most).replace(MARKS, "'")}”`;

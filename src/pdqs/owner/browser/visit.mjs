@@ -1,22 +1,27 @@
 // One owner's dealings with one market: the twin of pdqs/owner/visit.py. `ask(path, {method, body})` makes a request under
 // /v1 and gives the answer's JSON; what the market refuses it throws as a MarketRefusal.
 
+import { refuseOutside } from "./device.mjs";
+import { refuseDropped } from "./dropped.mjs";
+import { marksIn, MOST_MARKS } from "./json.mjs";
+import { askForBid } from "./kept.mjs";
 import { keepSource } from "./messages.mjs";
 import { Refusal } from "./refusal.mjs";
 import { lookOver, settleUp } from "./settling.mjs";
+import { printable, quoted } from "./spelling.mjs";
 
 const MOST_PAGES = 200;
 const MOST_ITEMS = 20_000; // of a list, over all of its pages
 const MOST_LIST_BYTES = 16 * 1024 * 1024;
 const LOOKS = 3; // so often is the market asked which bid it has, should another one arrive in between
 const MOST_MS = 600_000; // a market that says a byte a minute is cut off
-const MOST_BYTES = 64 * 1024 * 1024; // and one that never stops talking
+const MOST_BYTES = 4 * 1024 * 1024; // and one that never stops talking: the longest answer to a device has 3.1 MB
 
-/** The market said no: its type is a word for programs, its message a sentence. */
+/** The market said no: its type is a word for programs, its message a sentence that quotes what it said. */
 export class MarketRefusal extends Error {
   constructor(status, type, detail) {
-    super(`The market said no: ${detail}.`);
-    Object.assign(this, { name: "MarketRefusal", status, type });
+    super(`The market said no: ${quoted(detail)}.`);
+    Object.assign(this, { name: "MarketRefusal", status, type, detail });
   }
 }
 
@@ -63,10 +68,11 @@ export function asker(address, headers = {}, fetched = globalThis.fetch.bind(glo
       if (signal.aborted) throw new Refusal("The market's answer does not come to an end.");
       throw fault;
     }
+    if (marksIn(text) > MOST_MARKS) throw new Refusal("The market's answer has too many parts to be one.");
     const found = parsed(text);
     if (!answer.ok) {
       const said = typeof found?.detail === "string" ? found.detail : `it answered ${answer.status}`;
-      throw new MarketRefusal(answer.status, found?.type, said.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?").slice(0, 400));
+      throw new MarketRefusal(answer.status, found?.type, printable(said));
     }
     return found;
   };
@@ -164,7 +170,7 @@ export class Visit {
 
   /** Everything the market says about a round, checked; what the lot decided is kept, and what is asked. */
   async review(round) {
-    const offer = await this.offer(round); // before the notice, which then tells of every stage that the offer knows
+    const offer = await this.offer(round).catch((fault) => refuseDropped(this, round, fault)); // before the notice, which then tells of every stage that the offer knows
     const notice = await this.notice(round);
     const [bidThere, reportThere] = [await this.bidThere(round), await this.reportThere(round)];
     await this.device.catchUp(notice, bidThere);
@@ -178,6 +184,7 @@ export class Visit {
   async draw(review, code, agreed = []) {
     const made = await this.device.reportFor(review.offer.round_id);
     if (made) return made;
+    refuseOutside(review, code); // first: what is asked of the market must not tell which answer it is
     const fresh = await this.offer(review.offer.round_id);
     return this.device.report(review, code, { fresh, nowMs: this.clock(), agreed });
   }
@@ -192,12 +199,15 @@ export class Visit {
     try {
       answer = await this.ask(`/rounds/${stored.round_id}/report`, { method: "PUT", body: stored.body });
     } catch (fault) {
-      if (fault.status === 409) await this.device.note("refused", { ...where, refused: fault.message });
+      if (fault.status === 409) await this.device.note("refused", { ...where, refused: fault.detail });
       throw fault;
     }
     await this.device.takeReceipt(notice, this.device.read("ReportReceipt", answer));
     return this.device.reportFor(stored.round_id);
   }
+
+  /** Ask again for what the market signed for her bid, where that is missing; that the market has none comes back in words. */
+  askForBid(notice) { return askForBid(this, notice); }
 
   /** Of a round that is over: what was paid, held to what was promised; of one noted as paid: whether it still is. */
   async settleUp(round) {
@@ -211,14 +221,27 @@ export class Visit {
   notices() { return this.all("notices", "/notices"); }
 
   /** Every line of money that the market says it gave her or took from her. */
-  statement() { return this.all("statement", "/statement?limit=200"); }
+  async statement() { return (await this.money()).lines; }
+
+  /** The same, with what the market says it owes her by the first page of it. */
+  async money() {
+    const owed = [];
+    const lines = await this.all("statement", "/statement?limit=200", (page) => owed.push(page.balance_micros));
+    return { balance: owed[0], lines };
+  }
+
+  /** She says that a payout came. */
+  async got({ transaction_id, amount_micros }) {
+    await this.device.note("received", { market: this.device.market, transaction_id, amount_micros, at_ms: this.clock() });
+  }
 
   /** The items of every page of a list. */
-  async all(kind, path) {
+  async all(kind, path, look = () => {}) {
     const [seen, items, room] = [new Set(), [], { bytes: MOST_LIST_BYTES }];
     for (let after = ""; seen.size < MOST_PAGES && !seen.has(after);) {
       seen.add(after);
       const page = await this.get(kind, after ? `${path}${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(after)}` : path, { room });
+      look(page);
       items.push(...page.items);
       if (items.length > MOST_ITEMS) throw tooLong();
       if (page.next === null) return items;

@@ -35,10 +35,23 @@ export const UNSEEN = "\u00ad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f
 // Marks that turn the direction of writing, so that a text is read in another order than it was written in.
 export const TURNING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069";
 
+// Signs above and below the line (by Unicode, forms <super> and <sub> of others): beside what stands on it they are told from
+// that, and from one another as those are which they are forms of. By themselves they are not.
+export const RAISED = [
+  "\u00aa\u00b2\u00b3\u00b9\u00ba\u02b0-\u02b8\u02e0-\u02e4\u10fc\u1d2c-\u1d2e\u1d30-\u1d3a\u1d3c-\u1d4d\u1d4f-\u1d61\u1d78\u1d9b-\u1dbf",
+  "\u2070\u2071\u2074-\u207f\u2120\u2122\u2c7d\u2d6f\u3192-\u319f\ua69c\ua69d\ua770\ua7f1-\ua7f4\ua7f8\ua7f9\uab5c-\uab5f\uab69",
+  "\u{10781}-\u{10785}\u{10787}-\u{107b0}\u{107b2}-\u{107ba}\u{1e030}-\u{1e050}\u{1e06b}-\u{1e06d}\u{1f16a}-\u{1f16c}",
+].join("");
+export const LOWERED = "\u1d62-\u1d6a\u2080-\u208e\u2090-\u209c\u2c7c\u{1e051}-\u{1e06a}";
+
+// Letters of Cyrillic, two and two, that look like the same sign of Latin and that an alphabet has both of: in labels of Cyrillic
+// alone those who read it tell them from one another. From e and 3, which both look like, nobody does.
+export const CYRILLIC_APART = "\u0435\u04bd\u0417\u04e0";
+
 const GROUPS = LOOKALIKES.split(" ").map((group) => [...group]);
 const LIKE = new Map(GROUPS.flatMap(([head, ...like]) => like.map((each) => [each, head])));
-const LOWERED = GROUPS.flatMap(([head, ...like]) => like.map((each) => [each.toLowerCase(), head.toLowerCase()])).filter(([each]) => [...each].length === 1);
-const PLAIN = new Map([...LOWERED, ...GROUPS.flatMap(([head, ...like]) => like.map((each) => [each, head.toLowerCase()]))]);
+const IN_SMALL = GROUPS.flatMap(([head, ...like]) => like.map((each) => [each.toLowerCase(), head.toLowerCase()])).filter(([each]) => [...each].length === 1);
+const PLAIN = new Map([...IN_SMALL, ...GROUPS.flatMap(([head, ...like]) => like.map((each) => [each, head.toLowerCase()]))]);
 const paired = (signs, others) => new Map([...signs].map((sign, place) => [sign, [...others][place]]));
 const LAST = paired("01i\u0131|uv\u0299\u029c", "ollllynbh"); // signs that pass for one another when a text is read and not compared
 const ALIKE_IN_LATIN = paired("I1|0", "lllO");
@@ -46,6 +59,14 @@ const UNSEEN_SIGNS = new RegExp(`[${UNSEEN}]`, "gu"); // eslint-disable-line no-
 const TURNING_SIGNS = new RegExp(`[${TURNING}]`, "u");
 const NOBODYS = /[\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff\u{f0000}-\u{10ffff}]/gu; // shown as boxes, if at all
 const SPACES = /[\t-\r \x85\u1680\u2028\u2029]+/g;
+
+const APART = new Map([...CYRILLIC_APART].map((sign) => [sign, "\x03"]));
+const LIKE_BUT_APART = new Map([...LIKE].filter(([sign]) => !APART.has(sign)));
+const OFF_THE_LINE = new RegExp(`[${RAISED}${LOWERED}]`, "gu");
+const RAISED_SIGN = new RegExp(`[${RAISED}]`, "u");
+const LATIN = /^[ -~\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0130\u0132-\u0137\u0139-\u017e]*$/;
+const RINGS = paired("\u00b0\u02da", "\u2070\u2070");
+const MOST_QUOTED = 30;
 
 const translated = (text, table) => [...text].map((sign) => table.get(sign) ?? sign).join("");
 
@@ -55,28 +76,59 @@ export function plainWords(text) {
   return translated(translated(folded, PLAIN), LAST);
 }
 
-/** A label as it looks: forms of a letter and its look-alikes as one, what is invisible left out. */
-export function seen(label) {
-  const shown = translated(translated(label.replace(UNSEEN_SIGNS, ""), LIKE).normalize("NFKD"), LIKE);
-  return shown.replace(NOBODYS, "\ufffd").replace(SPACES, " ").replace(/^ +| +$/g, "");
+/** What a sign off the line is a form of, told from that by a control character, which no label holds. So small, the letter o and
+ * a nought are both a ring. */
+function marked(sign) {
+  const mark = RAISED_SIGN.test(sign) ? "\x01" : "\x02";
+  return [...sign.normalize("NFKD").replaceAll("o", "0")].map((each) => `${mark}${each}`).join("");
 }
 
-const isAscii = (text) => !/[^\0-\x7f]/.test(text);
+function shown(label, like) {
+  const bare = translated(label.replace(UNSEEN_SIGNS, ""), RINGS);
+  const told = bare.replace(OFF_THE_LINE, "").trim() ? bare.replace(OFF_THE_LINE, marked) : bare;
+  const folded = translated(translated(told, like).normalize("NFKD"), like);
+  return folded.replace(NOBODYS, "\ufffd").replace(SPACES, " ").replace(/^ +| +$/g, "");
+}
+
+/** A label as it looks: forms of a letter and its look-alikes as one, what is invisible left out. */
+export const seen = (label) => shown(label, LIKE);
+
+const isCyrillic = (label) => [...label].every((sign) => !/\p{L}/u.test(sign) || (sign >= "\u0400" && sign <= "\u052f"));
+
+/** Whether all of a label is what is typed in a language of Western and Central Europe. */
+const isLatin = (label) => LATIN.test(label.normalize("NFC"));
+
+/** What shows of a label, inside a sentence which it neither turns around nor fills. */
+function quoted(label) {
+  const plain = [...label.replace(UNSEEN_SIGNS, "").replace(NOBODYS, "\ufffd")];
+  return `“${plain.length <= MOST_QUOTED ? plain.join("") : `${plain.slice(0, MOST_QUOTED - 1).join("")}…`}”`;
+}
+
+/** Who tells a label from others that look much like it, and by what: readers of Latin by letter and digit; readers of Cyrillic
+ * by letters of their alphabet, where none of them stands for a digit or sign of the other. Else nobody. */
+function asRead(label, form) {
+  if (isLatin(label)) return ["Latin", form];
+  if (!isCyrillic(label)) return ["", form];
+  const own = translated(shown(label, LIKE_BUT_APART), ALIKE_IN_LATIN);
+  return [`Cyrillic ${translated(own, APART)}`, own];
+}
 
 /** What is wrong with a list of answers as people see them, in a sentence; null where all can be told apart. Letters and
- * digits that look alike in Latin itself (I and l, O and 0) are told apart where both labels are plain ASCII. */
+ * digits that look alike in Latin itself (I and l, O and 0) are told apart where both labels are plain Latin. Each label is
+ * looked at once, however many look much like it. */
 export function faultOfLabels(labels) {
   const groups = new Map();
-  for (const label of labels) {
+  for (const [place, label] of labels.entries()) {
     const form = seen(label);
-    if (!form) return "One of the answers shows nothing, so that nobody could tell which she gives.";
-    const folded = translated(form, ALIKE_IN_LATIN);
-    if (!groups.has(folded)) groups.set(folded, []);
-    groups.get(folded).push(label);
+    if (!form) return `Answer ${place + 1} shows nothing, so that nobody could tell which she gives.`;
+    const [folded, [readers, own]] = [translated(form, ALIKE_IN_LATIN), asRead(label, form)];
+    if (!groups.has(folded)) groups.set(folded, { readers, before: new Map() });
+    const { readers: readersBefore, before } = groups.get(folded);
+    const same = readers && readers === readersBefore ? before.get(own) : before.values().next().value;
+    if (same) return `Answers ${same.place + 1} and ${place + 1} (${quoted(same.label)} and ${quoted(label)}) look the same, so that nobody could tell which she gives.`;
+    before.set(own, { place, label });
   }
-  const alike = [...groups.values()].filter((group) => group.length > 1);
-  const same = alike.some((group) => !group.every(isAscii) || new Set(group.map(seen)).size < group.length);
-  return same ? "Two of the answers look the same, so that nobody could tell which she gives." : null;
+  return null;
 }
 
 /** Whether a text holds a mark that turns the direction of writing. */

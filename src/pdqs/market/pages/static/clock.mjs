@@ -1,14 +1,13 @@
 // Times in the reader's own zone, and clocks that tick. Without this script they stand in UTC, and say so.
 
-const serverAhead = Number(document.querySelector('meta[name="now"]')?.content ?? Date.now()) - Date.now();
-const local = new Intl.DateTimeFormat(undefined, {
-  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
-});
+import { moment } from "../device/times.mjs";
 
-/** How long is left, in the two largest units: the twin of pdqs/market/times.py. */
+const serverAhead = Number(document.querySelector('meta[name="now"]')?.content ?? Date.now()) - Date.now();
+
+/** How long is left, in the two largest units: the twin of pdqs/present/times.py. */
 function left(ms) {
   const total = Math.floor(ms / 1000);
-  if (total <= 0) return "over";
+  if (total <= 0) return "0 s";
   const days = Math.floor(total / 86400);
   const units = [[days, days === 1 ? "day" : "days"], [Math.floor(total / 3600) % 24, "h"], [Math.floor(total / 60) % 60, "min"], [total % 60, "s"]];
   const first = units.findIndex(([count]) => count);
@@ -22,13 +21,13 @@ function put(place, words) {
 function tick() {
   const now = Date.now() + serverAhead;
   for (const place of document.querySelectorAll("time[datetime]")) {
-    const moment = new Date(place.dateTime);
+    const at = Date.parse(place.dateTime);
     if ("until" in place.dataset) {
-      put(place, left(moment - now));
-      place.title = local.format(moment);
+      put(place, left(at - now));
+      place.title = moment(at);
     } else if (!place.title) {
       place.title = place.textContent; // in UTC, as it came
-      put(place, local.format(moment));
+      put(place, moment(at));
     }
   }
 }

@@ -1,9 +1,9 @@
 // A link may carry its one-time code after the #, which browsers never send: put it in the field and out of sight.
 
 function take() {
-  const code = location.hash.slice(1);
+  const code = /^#([A-Za-z0-9_-]{1,80})/.exec(location.hash)?.[1]; // cut off, too; not the full stop of a letter behind it
   const field = document.getElementById("code");
-  if (!field || !/^[A-Za-z0-9_-]{1,80}$/.test(code) || document.getElementById(code)) return; // one that was cut off, too
+  if (!field || !code || document.getElementById(code)) return;
   field.value = code;
   history.replaceState(null, "", location.pathname + location.search);
   if (field.form.matches("[data-look]")) field.form.requestSubmit(); // only asks whose it is, and uses nothing up

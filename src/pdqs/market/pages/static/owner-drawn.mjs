@@ -1,8 +1,8 @@
 // A report that was drawn and that the market has not confirmed. Its privacy is spent: no answer is asked for any more, and
 // all there is to do is to send the same bytes again, from this tab, another one or after a reload.
 
-import { facts } from "../device/account.mjs";
-import { calm, epsilonText, owed, trouble } from "./market.mjs";
+import { factsAndWords } from "../device/account.mjs";
+import { calm, epsilonText, owed, trouble, wayIn } from "./market.mjs";
 
 function inWords(made) {
   if (made.accepted_at_ms !== null) return "and the market asks for it though it has signed for it";
@@ -17,6 +17,9 @@ export class Drawn {
     Object.assign(this, { page, visit, show, button: page.querySelector("#drawn button") });
     this.button.addEventListener("click", () => this.send());
   }
+
+  /** Whether it is on its way just now. */
+  get sends() { return this.#sends; }
 
   /** Whether this round has a report, which is then all that is shown. `since`: the page was loaded a while ago, and the
    * market may have it by now; `unused`: she has just answered again. */
@@ -38,15 +41,22 @@ export class Drawn {
     this.show("drawn", `Your report is drawn, ${state}`);
     this.show("charged", epsilonText(made.epsilon_nanos));
     this.show("used-up", `${epsilonText(spentNanos)} of ${epsilonText(capNanos)}`);
-    this.show("facts", facts(made));
+    this.show("facts", factsAndWords(made));
     this.show("wire", made.body);
     this.page.querySelector("#drawn").hidden = false;
+  }
+
+  /** The way back in stands beside the button, or none does. */
+  #showDoor(door) {
+    this.page.querySelectorAll("#drawn .actions a").forEach((old) => old.remove());
+    if (door) this.button.after(" ", door);
   }
 
   /** Send it, or send it again; what stands against it is said. */
   async send(made = this.made) {
     calm();
     this.#sends = true;
+    this.#showDoor(null);
     this.button.disabled = true;
     await this.present(made, "and is on its way");
     try {
@@ -58,6 +68,7 @@ export class Drawn {
       this.button.disabled = false;
       this.button.focus({ preventScroll: true });
       trouble(fault, true);
+      this.#showDoor(wayIn(fault));
     }
   }
 }

@@ -1,17 +1,22 @@
 // One round on the owner's side: the page around the device. All that matters is decided in /device/device.mjs.
 
-import { facts } from "../device/account.mjs";
+import { factsAndWords } from "../device/account.mjs";
 import { chanceInWords } from "../device/lots.mjs";
 import { oddsInWords } from "../device/price.mjs";
-import { arrived, calm, epsilonText, marketNow, money, number, owed, trouble, visiting } from "./market.mjs";
+import { arrived, calm, epsilonText, fixed, marketNow, money, owed, trouble, visiting } from "./market.mjs";
 import { follow } from "./events.mjs";
+import { agreed, answerForm, answerGiven, askFirst, isUnticked } from "./owner-answer.mjs";
 import { Drawn } from "./owner-drawn.mjs";
+import { mayHaveArrived, tellPrice } from "./owner-price-sent.mjs";
+import { Receipt } from "./owner-receipt.mjs";
 import { priceForm, priceGiven } from "./price-form.mjs";
 import { checkedTurn } from "./owner-stage.mjs";
 
 const page = document.getElementById("device");
 const { round, stage, seen } = page.dataset;
 let closed = false;
+let followed = false; // until it is known what became of a price
+let working = false; // on what a button asked for: the page is not changed from under it
 
 const show = (name, text) => {
   for (const place of page.querySelectorAll(`[data-show="${name}"]`)) place.textContent = text;
@@ -19,11 +24,6 @@ const show = (name, text) => {
 const say = (words) => { document.getElementById("said").textContent = words; };
 const check = (name, passed) => page.querySelector(`[data-check="${name}"]`)?.classList.add(passed ? "passed" : "failed");
 const ready = (form) => form.querySelectorAll("[data-ready]").forEach((button) => { button.disabled = closed; });
-const fault = (id, words) => {
-  const place = document.getElementById(id);
-  place.textContent = words;
-  place.hidden = !words;
-};
 
 /** Do what a button asks for, once however often it is pressed; what stands against it is said. */
 async function once(form, act) {
@@ -31,12 +31,15 @@ async function once(form, act) {
   const pressed = document.activeElement;
   calm();
   buttons.forEach((button) => { button.disabled = true; });
+  working = true;
   try {
     await act();
   } catch (refusal) {
     ready(form);
     pressed?.focus({ preventScroll: true }); // a button that is off loses it, and she may want to try again
     trouble(refusal);
+  } finally {
+    working = false;
   }
 }
 
@@ -55,6 +58,25 @@ function watchTheClose() {
   look();
 }
 
+/** Once the time to report is over the offer goes, and what is lost is said, however long the page has been open. */
+function watchTheEnd(visit, drawn) {
+  const look = async () => {
+    if (closed || marketNow() < Number(page.dataset.closes) || working || drawn.sends) return;
+    clearInterval(timer);
+    closed = true;
+    const wasThere = page.querySelector("div[data-asked]").contains(document.activeElement);
+    document.querySelectorAll("[data-asked]").forEach((part) => { part.hidden = true; });
+    document.querySelectorAll("[data-over]").forEach((part) => { part.hidden = false; });
+    calm();
+    await missed(visit).catch(trouble);
+    say("The time to report is over.");
+    if (wasThere) document.getElementById("over").focus();
+    if (await watch()) setTimeout(watch, 2000); // what the market says of it by now
+  };
+  const timer = setInterval(look, 1000);
+  look();
+}
+
 async function bidding(visit) {
   const form = document.getElementById("bid-form");
   const notice = await visit.notice(round);
@@ -65,14 +87,43 @@ async function bidding(visit) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const micros = priceGiven();
-    if (micros !== null) once(form, async () => { await visit.namePrice(round, micros, notice.terms_hash); location.reload(); });
+    if (micros !== null) once(form, () => sendPrice(visit, micros, notice.terms_hash));
   });
+  const looking = async () => { if (await visit.device.bidFor(round)) followPrice(visit); }; // named in another tab, or lost on its way
+  document.addEventListener("visibilitychange", () => looking().catch(trouble));
+  await tellPrice(visit, { round, seen, stage, closed, known: true });
+  await looking();
+}
+
+async function sendPrice(visit, micros, termsHash) {
+  try {
+    await visit.namePrice(round, micros, termsHash);
+    location.reload();
+  } catch (fault) {
+    if (mayHaveArrived(fault)) followPrice(visit);
+    throw fault;
+  }
+}
+
+/** Look until it is known what became of a price that left from here. */
+function followPrice(visit) {
+  if (followed) lookAtPrice(visit).catch(trouble);
+  else follow(page.dataset.events, () => lookAtPrice(visit));
+  followed = true;
+}
+
+async function lookAtPrice(visit) {
+  const found = await lookNow();
+  if (found === "other" && !working) { location.reload(); return false; }
+  await tellPrice(visit, { round, seen, stage, closed, known: found === "same" });
+  return true;
 }
 
 /** A bid that stands: it can be changed where it was made, and withdrawn from anywhere. */
 async function waiting(visit) {
   const [change, withdraw] = [document.getElementById("bid-form"), document.getElementById("withdraw-form")];
   const earlier = await visit.device.bidFor(round);
+  if (earlier) await visit.askForBid(await visit.notice(round)).catch(trouble); // its receipt, should that have been lost
   document.getElementById("elsewhere").hidden = Boolean(earlier);
   document.getElementById("change").hidden = !earlier || closed;
   priceForm(change, earlier?.bid_micros ?? null, (price) => (price ? `Change it to ${price}` : "Change it"));
@@ -80,53 +131,11 @@ async function waiting(visit) {
   change.addEventListener("submit", (event) => {
     event.preventDefault();
     const micros = priceGiven();
-    if (micros !== null) once(change, async () => { await visit.namePrice(round, micros); location.reload(); });
+    if (micros !== null) once(change, () => sendPrice(visit, micros));
   });
   withdraw.addEventListener("submit", (event) => {
     event.preventDefault();
     once(withdraw, async () => { await visit.withdrawBid(round); location.reload(); });
-  });
-}
-
-/** The owner's answer as a code of the domain, or null. Read at the moment of sending and kept nowhere. */
-function answerCode() {
-  const field = document.getElementById("answer");
-  if (field.tagName === "FIELDSET") {
-    const chosen = field.querySelector("input:checked");
-    return chosen ? Number(chosen.value) : null;
-  }
-  if (field.value.trim() === "") return null;
-  if (field.tagName === "SELECT") return Number(field.value);
-  const given = number(field.value);
-  if (given === null) return null;
-  const place = (given - Number(field.dataset.start)) / Number(field.dataset.step);
-  const code = Math.round(place);
-  return Math.abs(place - code) <= 1e-6 && code >= 0 && code < Number(field.dataset.size) ? code : null;
-}
-
-/** Where the answer is typed, or the first of those to choose from: a group of them cannot be focused itself. */
-function answerField() {
-  const field = document.getElementById("answer");
-  return field.querySelector("input") ?? field;
-}
-
-function forgetAnswer() {
-  document.getElementById("report-form").reset();
-}
-
-/** Radio buttons without a name, so that no form can submit them, still work as one group. */
-function groupChoices() {
-  const radios = [...page.querySelectorAll('[data-group="answer"]')];
-  radios.forEach((radio, place) => {
-    radio.addEventListener("change", () => radios.forEach((other) => { if (other !== radio) other.checked = false; }));
-    radio.addEventListener("keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      const next = radios[(place + step + radios.length) % radios.length];
-      next.focus();
-      next.click();
-    });
   });
 }
 
@@ -146,7 +155,7 @@ async function reviewed(visit) {
   }
 }
 
-const short = (nanos) => (nanos / 1e9).toFixed(2);
+const short = (nanos) => fixed(nanos / 1e9, 2);
 
 function present(review) {
   const { offer, overall, spending } = review;
@@ -154,7 +163,7 @@ function present(review) {
   show("question", review.said);
   show("payment", owed(offer.payment_micros));
   show("exact", money(offer.payment_micros));
-  show("epsilon", review.epsilon.toFixed(4));
+  show("epsilon", fixed(review.epsilon, 4));
   show("least", money(review.leastPaymentMicros));
   show("spent", epsilonText(spending.spentNanos));
   show("after", short(spending.spentNanos + review.epsilonNanos));
@@ -171,27 +180,13 @@ function present(review) {
   check("cap", review.withinCap);
 }
 
-/** One box to tick for everything that the owner must agree to first. */
-function askFirst(review) {
-  const place = document.getElementById("asks");
-  place.replaceChildren(...Object.entries(review.asks).map(([name, sentence]) => {
-    const label = document.createElement("label");
-    const box = Object.assign(document.createElement("input"), { type: "checkbox" });
-    box.dataset.agree = name;
-    label.className = "choice";
-    label.append(box, Object.assign(document.createElement("span"), { textContent: sentence }));
-    return label;
-  }));
-  place.hidden = !place.children.length;
-}
-
-const agreed = () => [...page.querySelectorAll("[data-agree]:checked")].map((box) => box.dataset.agree);
-
 async function reporting(visit) {
   const form = document.getElementById("report-form");
   const drawn = new Drawn(page, visit, show);
+  watchTheEnd(visit, drawn);
+  follow(page.dataset.events, () => drawn.sends || watch());
   if (await drawn.stands(round)) return;
-  groupChoices();
+  answerForm();
   if (!(await visit.device.bidFor(round))) {
     document.getElementById("elsewhere").hidden = false;
     form.hidden = true;
@@ -207,14 +202,12 @@ async function reporting(visit) {
   document.addEventListener("visibilitychange", () => drawn.stands(round, { since: true }).catch(trouble)); // it may be drawn in another tab
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    calm();
-    const code = answerCode();
-    fault("answer-fault", code === null ? "Choose an answer that the question allows." : "");
-    if (code === null) { answerField().focus(); return; }
     await once(form, async () => {
-      if (await drawn.stands(round, { since: true, unused: true })) return;
+      if (await drawn.stands(round, { since: true, unused: true })) return; // whatever is chosen or ticked here
+      const code = answerGiven();
+      if (code === null || isUnticked()) { ready(form); return; }
       const made = await visit.draw(review, code, agreed());
-      forgetAnswer();
+      form.reset(); // her answer is forgotten
       await drawn.send(made);
     });
   });
@@ -230,8 +223,25 @@ async function notDrawn(visit) {
 /** What this browser knows of a report of its own; of one that was made elsewhere, what the market says it received. */
 async function reported(visit) {
   await visit.settleUp(round).catch(trouble);
+  await showFacts(visit);
+  if (stage !== "reported") return;
+  const receipt = new Receipt(visit, round, sayUnsigned);
+  follow(page.dataset.events, async () => {
+    if (await receipt.look()) await showFacts(visit);
+    return watch();
+  });
+}
+
+/** Why this browser has no receipt for what it sent, or that nothing stands against it. */
+function sayUnsigned(words) {
+  const place = document.getElementById("unsigned");
+  if (place.textContent !== words) place.textContent = words;
+  place.hidden = !words;
+}
+
+async function showFacts(visit) {
   const made = await visit.device.reportFor(round);
-  show("facts", made ? `This browser's own record: ${facts(made)}.` : "This browser did not make this report, and its account does not hold what it cost.");
+  show("facts", made ? `This browser's own record: ${factsAndWords(made)}.` : "This browser did not make this report, and its account does not hold what it cost.");
   if (made) show("sent", made.body);
 }
 
@@ -239,20 +249,27 @@ async function reported(visit) {
 async function missed(visit) {
   if ((await visit.device.reportFor(round))?.accepted_at_ms) await visit.settleUp(round).catch(trouble);
   const made = await visit.device.reportFor(round);
-  if (made?.accepted_at_ms) show("missed", `Your report was drawn here and the market signed for it: ${facts(made)}.`);
-  else if (made) show("missed", `Your report was drawn here (epsilon ${epsilonText(made.epsilon_nanos)} is charged for life) but the market does not have it in time: ${facts(made)}. You were not paid.`);
+  if (made?.accepted_at_ms) show("missed", `Your report was drawn here and the market signed for it: ${factsAndWords(made)}.`);
+  else if (made) show("missed", `Your report was drawn here (epsilon ${epsilonText(made.epsilon_nanos)} is charged for life) but the market does not have it in time: ${factsAndWords(made)}. You were not paid.`);
+}
+
+/** Whether the market has the "same" to show by now, something "other", or cannot be asked ("unknown"). */
+async function lookNow() {
+  try {
+    const answer = await fetch(page.dataset.look, { redirect: "manual" });
+    if (answer.type === "opaqueredirect") return "other"; // signed out: show the door
+    if (answer.ok) return (await answer.json()).seen === seen ? "same" : "other";
+  } catch {
+    // Out of reach: look again later.
+  }
+  return "unknown";
 }
 
 /** Reload when there is something new to see; false when there is nothing more to wait for. */
 async function watch() {
-  try {
-    const answer = await fetch(page.dataset.look, { redirect: "manual" });
-    const signedOut = answer.type === "opaqueredirect"; // show the door
-    if (signedOut || (answer.ok && (await answer.json()).seen !== seen)) { location.reload(); return false; }
-  } catch {
-    // Out of reach: look again later.
-  }
-  return true;
+  if ((await lookNow()) !== "other" || working) return true;
+  location.reload();
+  return false;
 }
 
 try {
@@ -265,7 +282,8 @@ try {
   if (stage === "turn") show("turn-checked", await checkedTurn(visit, round));
   if (stage === "missed" || stage === "over") await missed(visit);
   if (stage === "reported" || stage === "done") await reported(visit);
-  if (["waiting", "turn", "reported"].includes(stage)) follow(page.dataset.events, watch);
+  if (stage === "waiting") followPrice(visit);
+  if (stage === "turn") follow(page.dataset.events, watch);
 } catch (refusal) {
   trouble(refusal);
 } finally {

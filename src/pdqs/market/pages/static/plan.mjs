@@ -1,7 +1,6 @@
 // The live picture: as the plan is filled in, ask the market what it would buy and show its drawing.
 
-import { isToCome, showForecast } from "./forecast.mjs";
-import { keepKey } from "./same-form.mjs";
+import { NoForecast, isToCome, showForecast } from "./forecast.mjs";
 
 const form = document.getElementById("plan");
 const preview = document.getElementById("preview");
@@ -16,6 +15,21 @@ function fitFields() {
   }
 }
 
+/** In the place of a figure that is no longer of this plan: that there is none, and why. */
+function sayNone(why) {
+  const textContent = `What this budget buys could not be worked out anew: ${why}. What you typed stays here.`;
+  preview.replaceChildren(Object.assign(document.createElement("p"), { className: "empty", textContent }));
+}
+
+/** A fault was of what stood in its field: once that is changed, it is no longer said of it. */
+function calm(field) {
+  const box = field.closest(".field.wrong");
+  if (!box) return;
+  box.classList.remove("wrong");
+  field.removeAttribute("aria-invalid");
+  box.querySelector(".fault")?.remove();
+}
+
 async function refresh() {
   asking?.abort();
   asking = new AbortController();
@@ -26,12 +40,14 @@ async function refresh() {
     await showForecast(preview, new URL(`../consumer/plan/preview?${fields}`, import.meta.url), asking.signal);
   } catch (fault) {
     if (fault.name === "AbortError") return;
+    sayNone(fault instanceof NoForecast ? fault.message : "the market is out of reach. Change a field to try again");
   }
   preview.setAttribute("aria-busy", "false");
 }
 
 form.addEventListener("input", (event) => {
   fitFields();
+  calm(event.target);
   if (["text", "attribute", "purpose", "use"].includes(event.target.name)) return;
   clearTimeout(timer);
   timer = setTimeout(refresh, WAIT_MS);
@@ -40,8 +56,4 @@ for (const button of form.querySelectorAll("[data-without-script]")) button.hidd
 document.getElementById("faults")?.focus();
 fitFields();
 if (isToCome(preview)) refresh();
-keepKey(form, () => {
-  document.getElementById("sent-before")?.removeAttribute("hidden");
-  fitFields();
-  refresh(); // the picture came for an empty form
-});
+addEventListener("pageshow", fitFields); // a browser may have put in what was typed

@@ -1,6 +1,6 @@
 // The price an owner names: a number and a slider that say the same, what it means, and what the forecast says of it.
 
-import { amount, money, owed } from "./market.mjs";
+import { amount, money, owed, typedMoney } from "./market.mjs";
 
 const at = (id) => document.getElementById(id);
 
@@ -13,6 +13,11 @@ function mark(micros) {
 }
 
 const within = (price, micros) => micros >= Number(price.dataset.low) && micros <= Number(price.dataset.high);
+/** The price as it stands; where it is none, the example of what to write is one that could be named here. */
+function given(price) {
+  const [low, high] = [Number(price.dataset.low), Number(price.dataset.high)];
+  return amount(price.value, typedMoney(Math.floor((low + high) / 20_000) * 10_000 || high));
+}
 const rangeOf = (price) => `Give a price from ${money(Number(price.dataset.low))} to ${money(Number(price.dataset.high))}.`;
 
 /** What stands against a price that was sent, or that nothing does; it is about the price as it stands. */
@@ -27,7 +32,7 @@ export function priceForm(form, startMicros, label) {
   const [price, slider] = [at("price"), at("price-slider")];
   const most = Number(price.dataset.epsilon);
   const explain = () => {
-    const { micros, fault } = amount(price.value);
+    const { micros, fault } = given(price);
     const good = !fault && within(price, micros);
     sayFault("");
     at("price-means").textContent = fault ? "" : good ? `You would be paid at least ${owed(Math.ceil(micros * most))} if you are asked for the most; you may be paid more, never less.` : rangeOf(price);
@@ -51,7 +56,7 @@ export function priceForm(form, startMicros, label) {
 /** The price as it stands in the form, in micro-units; null, with the reason beside the field, where it is none. */
 export function priceGiven() {
   const price = at("price");
-  const { micros, fault } = amount(price.value);
+  const { micros, fault } = given(price);
   const range = rangeOf(price);
   const wrong = fault ? `${fault[0].toUpperCase()}${fault.slice(1)}. ${range}` : within(price, micros) ? "" : range;
   sayFault(wrong);

@@ -1,9 +1,9 @@
 // The device's own account, shown: what was spent, what the caps are, and every byte that left.
 
-import { facts, OVERALL } from "../device/account.mjs";
+import { factsAndWords, OVERALL } from "../device/account.mjs";
 import { saveData, savePage } from "../device/export.mjs";
 import { tellElsewhere } from "./elsewhere.mjs";
-import { arrived, calm, epsilonText, money, number, numberText, tellFaults, trouble, visiting } from "./market.mjs";
+import { arrived, calm, epsilonText, fixed, money, number, numberText, tellFaults, trouble, visiting } from "./market.mjs";
 
 const slot = (root, name) => root.querySelector(`[data-slot="${name}"]`);
 
@@ -31,9 +31,9 @@ async function setCap(event, device, attribute, field) {
   const cap = number(field.value);
   const good = cap !== null && cap >= 0 && cap <= 1000 && /^([a-z][a-z0-9_.-]{0,59})?$/.test(attribute);
   field.setAttribute("aria-invalid", String(!good));
-  if (!good) { trouble(new Error(`A cap is a number from 0 to 1000, such as ${numberText(1.5)}, for a fact named in small letters.`)); return; }
+  if (!good) { trouble(new Error(`A cap is a number from 0 to ${fixed(1000, 0)}, such as ${numberText(1.5)}, for a fact named in small letters.`)); return; }
   await device.setCap(attribute, Math.floor(cap * 1e9));
-  document.getElementById("said").textContent = `The cap for ${attribute || "everything together"} is ${cap}.`;
+  document.getElementById("said").textContent = `The cap for ${attribute || "everything together"} is ${numberText(cap)}.`;
   await present(device);
 }
 
@@ -46,7 +46,7 @@ function historyCard(made, notHers) {
   slot(card, "epsilon").textContent = epsilonText(made.epsilon_nanos);
   slot(card, "payment").textContent = money(made.paid_micros ?? 0);
   slot(card, "offered").textContent = money(made.payment_micros);
-  slot(card, "facts").textContent = facts(made);
+  slot(card, "facts").textContent = factsAndWords(made);
   slot(card, "when").textContent = `${new Date(made.drawn_at_ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
   slot(card, "body").textContent = made.body;
   slot(card, "whose").hidden = !notHers;
@@ -85,10 +85,11 @@ try {
   saving("export-page", savePage);
   saving("export-data", (account) => saveData(account, [device.market]));
   await present(device);
-  const known = (await device.history()).map(facts).join();
+  arrived(); // the account stands there; what the market is asked next may take its time
+  const known = (await device.history()).map(factsAndWords).join();
   await tellFaults(visit);
   await tellElsewhere(visit);
-  if ((await device.history()).map(facts).join() !== known) await presentHistory(device); // a cap that she is typing stays
+  if ((await device.history()).map(factsAndWords).join() !== known) await presentHistory(device); // a cap that she is typing stays
 } catch (fault) {
   trouble(fault);
 } finally {

@@ -1,5 +1,5 @@
-// A form that is sent when the session has ended, or while nobody can be reached, arrives nowhere. What she filled in is
-// kept in this tab until she is back on the page with the form, and filled in again for her to send: nothing is sent
+// A form that is sent when the session has ended, or while nobody can be reached, arrives nowhere, and one that arrives may
+// be refused. What she filled in is kept in this tab until she is back on the page with the form, and filled in again for her to send: nothing is sent
 // from here. It stays in the browser, so that the market need not keep what someone sends who is not signed in. It is
 // kept under her account: whoever else signs in here makes it go unseen, and so does signing out. Hidden fields (keys,
 // tokens, a second word before money moves), files and secrets are never kept.
@@ -7,7 +7,7 @@
 const PLACE = "pdqs-unsent";
 const DAY_MS = 86_400_000;
 const KINDS = new Set(["text", "search", "email", "url", "number", "tel", "textarea", "select-one", "checkbox", "radio"]);
-const AGAIN = "This did not arrive when you sent it, and nothing was changed. It is filled in again as you left it: look through it, and send it once more.";
+const AGAIN = "It is filled in again as you left it: look through it, and send it once more.";
 
 const user = document.querySelector('meta[name="user"]')?.content ?? "";
 const target = (form) => new URL(form.getAttribute("action") ?? "", location.href).pathname;
@@ -68,25 +68,26 @@ function restore(what) {
   putBack(form, what.values);
   keep(null);
   if (!what.refused) return; // she went back to it herself
-  const said = Object.assign(document.createElement("p"), { className: "notice warn", id: "unsent", textContent: AGAIN });
+  const said = Object.assign(document.createElement("p"), { className: "notice warn", id: "unsent", textContent: `${what.why} ${AGAIN}` });
   said.setAttribute("role", "status");
   form.before(said);
   said.scrollIntoView({ block: "nearest" });
 }
 
-/** On a page that says that a form did not arrive: from now on it is hers to find. */
-function refused(what) {
-  keep({ ...what, refused: true });
+/** On a page that says that a form was not taken, and why: from now on it is hers to find. */
+function refused(what, why) {
+  keep({ ...what, refused: true, why });
   document.querySelector("[data-unsent-written]")?.remove();
 }
 
 function arrive() {
   const what = kept();
-  const wentBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  const said = document.querySelector("[data-unsent]");
+  const wentBack = ["back_forward", "reload"].includes(performance.getEntriesByType("navigation")[0]?.type);
   if (!what || (user && what.user !== user)) keep(null);
-  else if (document.querySelector("[data-unsent]")) refused(what);
+  else if (said) refused(what, said.dataset.unsent);
   else if (user && (what.refused || wentBack)) restore(what);
-  else if (user) keep(null); // it has arrived
+  else if (user && !document.querySelector("[data-again]")) keep(null); // it has arrived, and nothing is asked back
   const waits = document.querySelector("[data-unsent-kept]");
   if (waits && kept()?.refused) waits.hidden = false;
 }

@@ -1,7 +1,7 @@
 // What went wrong, said to a person: what happened, that nothing is lost, and what to do. The market's own text is for
 // programs; what the device itself refuses is written for people and shown as it is.
 
-const SIGNED_OUT = "You were signed out. Reload the page and sign in again; nothing is lost.";
+const SIGNED_OUT = "You were signed out. Sign in again to come back to this page; nothing is lost.";
 const SAID = {
   "bids-closed": "Bids closed before this arrived, so nothing was changed. Reload the page to see where the round stands.",
   "bid-stands": "You have another price in this round, perhaps from another tab or device. Reload the page to see it.",
@@ -22,6 +22,9 @@ const SAID = {
 const REFUSED = "The market did not take this. {unharmed}; reload the page and try again.";
 const SOMEBODY_ELSE = "Somebody else ({who}) is signed in here now. {unharmed}; to go on as yourself, sign in again.";
 const OFFLINE = "The market cannot be reached. Look whether you are online, then try again; what is kept here is safe.";
+
+/** Whether it is that nobody is signed in here any more. */
+export const isSignedOut = ({ type }) => SAID[type] === SIGNED_OUT;
 
 /** A fault as a sentence that helps. `drawn`: it came while a report was sent that is drawn, and its privacy spent. */
 export function inWords(fault, drawn = false) {

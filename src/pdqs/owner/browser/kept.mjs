@@ -1,0 +1,74 @@
+// Receipts that a device has kept, held to what the terms promise of them; and those that are still missing. The twin of
+// pdqs/owner/kept_receipts.py.
+//
+// A receipt that says less than its round's terms promise is none of those that were promised: it is kept as evidence, told at
+// every look, and asked for again, like one that was lost on its way.
+
+import { refuse } from "./checks.mjs";
+import { money } from "./money.mjs";
+import { fallsShort, SAYS_LESS } from "./receipts.mjs";
+import { Refusal } from "./refusal.mjs";
+
+const MOST_LOOKS = 20; // a market is not asked about every bid of years that never came to it
+
+/** Where the receipt of a report that is kept says less than the terms promise: ask for what was promised. */
+export async function renewReportReceipt(visit, notice) {
+  const { device } = visit;
+  const [bid, made] = [await device.bidFor(notice.round_id), await device.reportFor(notice.round_id)];
+  if (!fallsShort(bid, made?.receipt)) return;
+  const there = await visit.reportThere(notice.round_id);
+  if (!there) throw new Refusal(SAYS_LESS);
+  await device.takeReceipt(notice, there);
+}
+
+const isMissing = (bid, unsigned) => !bid.accepted || unsigned.length > 0 || fallsShort(bid, bid.receipt);
+
+/** Whether the receipt of any bid of hers in a market is missing. */
+export function lacksReceipts(account, market) {
+  const rounds = new Set(account.all("bid").filter((entry) => entry.market === market).map(({ round_id: round }) => round));
+  return [...rounds].some((round) => lacks(account, market, round));
+}
+
+function lacks(account, market, round) {
+  const bid = account.bid(market, round);
+  return Boolean(bid) && isMissing(bid, account.unsignedBids(market, round));
+}
+
+function noneThere(bid, state) {
+  if (bid.accepted && fallsShort(bid, bid.receipt)) throw new Refusal(SAYS_LESS);
+  if (bid.accepted) return "";
+  const left = `A bid of ${money(bid.bid_micros)} left this device, and the market says that`;
+  return state === "open" ? `${left} it has none: bid again if it is to stand.` : `${left} none came before bids closed.`;
+}
+
+/** Ask again for what the market signed for her bid, where that is missing, and keep it if it is true. What is wrong with it is
+ * refused. That it has no bid is no fault of its own: that comes back as a sentence. */
+export async function askForBid(visit, notice) {
+  const { device } = visit;
+  if (!lacks(await device.account(), device.market, notice.round_id)) return "";
+  const there = await visit.bidThere(notice.round_id);
+  if (!there) return noneThere(await device.bidFor(notice.round_id), notice.state);
+  await device.catchUp(notice, there);
+  const held = Object.fromEntries(Object.entries(device.checks).filter(([name]) => name === "bid there"));
+  await refuse("offer", { ...(await device.look(notice)), bidThere: there }, held);
+  return "";
+}
+
+/** The same for the rounds of a market's list, as {faults, notes} of {round, text, wrong}; of those that are over, only where
+ * the market has a bid. */
+export async function askForBids(visit, listed) {
+  const account = await visit.device.account();
+  const found = { faults: [], notes: [] };
+  const missing = listed.filter(({ round_id: round, state }) => state !== "cancelled" && lacks(account, visit.device.market, round));
+  for (const { round_id: round, state } of missing.slice(0, MOST_LOOKS)) {
+    const about = { round, text: JSON.parse(account.bid(visit.device.market, round).question).text };
+    try {
+      const note = await askForBid(visit, await visit.notice(round));
+      if (note && ["open", "reporting"].includes(state)) found.notes.push({ ...about, wrong: note });
+    } catch (fault) {
+      if (!(fault instanceof Refusal) && fault.status !== 404) throw fault;
+      found.faults.push({ ...about, wrong: fault.message });
+    }
+  }
+  return found;
+}

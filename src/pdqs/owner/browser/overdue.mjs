@@ -1,0 +1,20 @@
+// Whether a round that was signed for should be settled by now, by the terms she bid on: the twin of pdqs/owner/overdue.py.
+
+import { dayText } from "./statement.mjs";
+
+const MOST_NONCE_SECONDS = 7 * 86_400;
+const GRACE_MS = 86_400_000;
+
+/** When a round is over at the latest, by the frozen terms of a bid that was signed for. */
+export function overMs(terms) {
+  const { bids_close_at_ms: closes, nonce_seconds: nonce, report_seconds: seconds, terms: { question } } = JSON.parse(terms);
+  const waits = Number.isInteger(nonce) ? Math.min(Math.max(nonce, 0), MOST_NONCE_SECONDS) : 0; // no device relies on it
+  return closes + 1000 * (waits + seconds * (question?.stages ?? 1));
+}
+
+/** Whether that is more than a day ago. */
+export const isOverdue = (terms, nowMs) => nowMs > overMs(terms) + GRACE_MS;
+
+/** What a market has not done then, to follow on what it signed for. */
+export const overdueInWords = (terms, nowMs) =>
+  `has still not settled the round, which by its terms was over on ${dayText(overMs(terms))} (by this device it is ${dayText(nowMs)})`;
