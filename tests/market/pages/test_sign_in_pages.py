@@ -113,7 +113,7 @@ def test_sessions_and_tokens_are_ended_one_by_one_on_the_page_and_anothers_are_n
     page = http.get("/account").text
     assert "Firefox on Android" in page
     csrf = {"csrf_token": hidden(page, "csrf_token")}
-    assert "Give it a name" in http.post("/account/tokens", data={**csrf, "name": " "}).text
+    assert "A name has 1 to 80 letters" in http.post("/account/tokens", data={**csrf, "name": " "}).text
     made = re.search(
         r'id="new-token"[^>]*value="([^"]+)"', http.post("/account/tokens", data={**csrf, "name": "laptop"}).text
     )
