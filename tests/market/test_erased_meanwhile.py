@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from market.meanwhile import Held, meanwhile
 from market.owing import batch_of, confirmed, open_ones, owe, standing_payouts
 from market.town import Town
-from pdqs.market import access, own_data, payout_confirmations, payout_undoing, payouts, reads
+from pdqs.market import access, groups, own_data, payout_confirmations, payout_undoing, payouts, reads
 from pdqs.market.store.sql import insert_many
+from pdqs.protocol.groups import GroupNames
 from pdqs.protocol.own_data import Erasure
+from pdqs.protocol.problems import ConflictError
 
 
 @pytest.mark.parametrize("first", ["batch", "erasure"])
@@ -69,3 +73,30 @@ def test_who_is_erased_while_her_payment_is_told_of_was_paid_what_she_was_owed(
     assert {line.account: line.balance_micros for line in books.lines}["given-up"] == 0
     assert open_ones(town) == []
     assert len(standing_payouts(town)) == 1
+
+
+@pytest.mark.parametrize("first", ["group", "erasure"])
+def test_who_is_erased_while_she_is_put_into_a_group_is_in_none(
+    far_town: Town, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = far_town
+    (owner,) = town.add_owners(1)
+    groups.put_in_groups(town.market, town.operator, owner.user_id, GroupNames(groups=["Drivers"]))
+
+    def put() -> object:
+        with suppress(ConflictError):  # she is gone by then
+            groups.put_in_groups(town.market, town.operator, owner.user_id, GroupNames(groups=["Nurses"]))
+        return None
+
+    def erase() -> object:
+        return own_data.erase(town.market, owner, Erasure())
+
+    if first == "group":  # she is out of the one, and not yet in the other
+        held = Held(groups.add_members)
+        monkeypatch.setattr(groups, "add_members", held)
+        meanwhile(held, put, erase)
+    else:  # her name is gone, but not for others to see
+        held = Held(access.end_all)
+        monkeypatch.setattr(access, "end_all", held)
+        meanwhile(held, erase, put)
+    assert groups.groups_of(town.market, town.operator, owner.user_id).groups == []

@@ -168,6 +168,9 @@ def test_only_operators_change_groups_only_owners_are_in_them_and_leaving_leaves
     assert own_data.export(town.market, owner).groups == ["Nurses"]
     own_data.erase(town.market, owner, Erasure())
     assert groups.all_groups(town.market, town.consumer).items == []
+    with pytest.raises(ConflictError, match="was erased"):
+        put(town, owner, "Nurses")
+    assert groups.groups_of(town.market, town.operator, owner.user_id).groups == []
 
 
 def test_a_list_of_invitations_may_have_a_column_of_groups(town: Town) -> None:
@@ -197,6 +200,29 @@ def test_a_file_puts_owners_into_groups_all_or_none(town: Town, tmp_path: Path) 
     assert add_from(town.market, town.operator, path) == 2
     found = groups.all_groups(town.market, town.operator).items
     assert [(one.name, one.owners) for one in found] == [("Drivers", 1), ("Nurses", 2)]
+
+
+def test_a_file_of_groups_names_nobody_who_was_erased(town: Town, tmp_path: Path) -> None:
+    here, gone = town.add_owners(2)
+    own_data.erase(town.market, gone, Erasure())
+    path = tmp_path / "groups.csv"
+    path.write_text(f"user_id,group\n{here.user_id},Nurses\n{gone.user_id},Nurses\n")
+    with pytest.raises(InputError, match=f"row 3: there is no owner {gone.user_id}"):
+        add_from(town.market, town.operator, path)
+    assert groups.groups_of(town.market, town.operator, gone.user_id).groups == []
+
+
+def test_a_file_of_groups_may_name_more_owners_than_a_statement_takes(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL takes 65,535 at most; a file of more was called a database that does not answer."""
+    path = tmp_path / "groups.csv"
+    path.write_text("user_id,group\n" + "".join(f"{owner.user_id},Nurses\n" for owner in town.add_owners(5)))
+    monkeypatch.setattr(groups, "_AT_ONCE", 2)
+    with said_to_the_database(town) as said:
+        assert add_from(town.market, town.operator, path) == 5
+    assert sum("users.role = " in statement for statement in said) == 3
+    assert [group.owners for group in groups.all_groups(town.market, town.operator).items] == [5]
 
 
 def test_the_command_shows_groups_and_takes_a_file(

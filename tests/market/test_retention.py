@@ -8,6 +8,7 @@ import json
 import pytest
 from sqlalchemy import func, select
 
+from market.question_rounds import start
 from market.town import Town
 from pdqs.market import offer_access, reads, round_steps
 from pdqs.market.retention import purge_due
@@ -60,6 +61,16 @@ def test_what_owners_sent_is_purged_when_the_days_of_the_terms_are_over(either_t
         offer_access.bid(town.market, owner, found.round_id)
     town.clock.advance(DAY)
     assert purge_due(town.market) == [], "once"
+
+
+def test_a_purged_round_in_stages_still_tells_how_many_reported_in_each(either_town: Town) -> None:
+    """Its page said that of each stage nobody had reported, beside an answer from all of them."""
+    played = start(_kept_for(either_town, 30), "median", owners=40)
+    before = played.through(silent=1)
+    assert sum(stage.reports for stage in before.stages) == before.reports > 0
+    played.town.clock.advance(31 * DAY)
+    assert purge_due(played.town.market) == [before.round_id]
+    assert played.now() == before
 
 
 def test_a_consumer_may_ask_for_fewer_days_and_not_for_more(town: Town) -> None:

@@ -145,6 +145,25 @@ def test_a_report_before_its_stage_and_one_after_it_are_refused(town: Town) -> N
         town.report(stages[1], played.found, 1)
 
 
+def test_no_report_to_a_stage_is_taken_once_the_next_has_opened_whatever_a_clock_says(town: Town) -> None:
+    """The next one's sides follow from its reports: one more, by a server whose clock is behind that of the one which
+    opened it, and the round's own record spoke against an honest market."""
+    played = start(town, "median", owners=120, seed=0, epsilon_max=2.0, bid_high_micros=200_000)
+    late = [owner for owner in town.owners if (offer := played.offer(owner)).q_numerator and offer.stage == 1][:6]
+    played.report(silent=len(late))
+    kept = next(owner for owner in town.owners if owner.user_id in played.sent)
+    town.clock.advance(played.found.plan.report_seconds)
+    tick(played)
+    town.clock.advance(-5)
+    for owner in late:
+        with pytest.raises(ConflictError, match="closed"):
+            town.report(owner, played.found, 1)
+    town.report(kept, played.found, played.sent[kept.user_id])  # sent again, it has its receipt
+    town.clock.advance(5)
+    assert played.through(silent=1).state == "settled"
+    assert verify(records.record(town.market, town.consumer, played.found.round_id).text()).agrees
+
+
 def test_the_next_stage_is_not_asked_before_its_time_whoever_asks_for_it(town: Town) -> None:
     played = start(town, "median", owners=80)
     for who in (town.consumer, town.operator):

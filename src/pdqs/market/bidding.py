@@ -287,8 +287,12 @@ class _Turn:
     def of(connection: Connection, row: Found, offer: Found, promise: Promise) -> _Turn:
         if not promise.by_sides:
             return _Turn(closes_at_ms=row.reports_close_at_ms, codes=promise.codes)
-        hers = (stages.c.round_id == row.round_id) & (stages.c.number == offer.stage)
-        return _Turn(closes_at_ms=connection.scalar(select(stages.c.closes_at_ms).where(hers)), codes=promise.codes)
+        from_hers = (stages.c.round_id == row.round_id) & (stages.c.number >= offer.stage)
+        opened = connection.scalars(select(stages.c.closes_at_ms).where(from_hers).order_by(stages.c.number)).all()
+        # What the next stage asks follows from the reports of hers: once it has opened, hers is over by any clock,
+        # be it that of another server, or one that went back.
+        closes = opened[0] if len(opened) == 1 else 0 if opened else None
+        return _Turn(closes_at_ms=closes, codes=promise.codes)
 
 
 def _refuse_report(row: Found, report: Report, now: int, turn: _Turn) -> None:

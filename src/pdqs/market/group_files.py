@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import select
-
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
-from pdqs.market.groups import add_members, group_names
-from pdqs.market.store.schema import users
+from pdqs.market.groups import add_members, group_names, owners_among
 from pdqs.model.errors import InputError
 from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import UnprocessableError
@@ -26,8 +23,7 @@ def add_from(market: Market, actor: User, path: Path) -> int:
         for _, user_id, names in rows:
             wanted.setdefault(user_id, []).extend(names)
         with market.store.write() as connection:
-            owners = select(users.c.user_id).where(users.c.role == "owner", users.c.user_id.in_(wanted))
-            known = set(connection.scalars(owners))
+            known = owners_among(connection, wanted)
             for row, user_id, _ in rows:
                 if user_id not in known:
                     raise InputError(f"{path}: row {row}: there is no owner {user_id[:40]}")

@@ -6,7 +6,7 @@ terms. Who is in a group is looked at when she looks or bids: whoever has bid st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pydantic import ValidationError
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, delete, func, not_, or_, select
@@ -15,7 +15,8 @@ from pdqs.estimate.enough import LEAST_REPORTS
 from pdqs.market import access
 from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
-from pdqs.market.people import user_by_id
+from pdqs.market.people import member_by_id, user_by_id
+from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.group_tables import group_members, round_groups
 from pdqs.market.store.schema import bids, rounds, users
 from pdqs.market.store.sql import insert_missing
@@ -27,6 +28,7 @@ from pdqs.protocol.problems import ConflictError, NotFoundError, ProblemType, Un
 
 LEAST_GROUP = LEAST_REPORTS
 """No round is for a smaller group, be it beside others: whoever knows the others would know what is left."""
+_AT_ONCE = 10_000  # ids in a statement: PostgreSQL takes at most 65,535
 
 
 def all_groups(market: Market, actor: User) -> GroupList:
@@ -95,9 +97,15 @@ def put_in_groups(market: Market, actor: User, user_id: str, wanted: GroupNames)
     access.require(actor, "operator")
     now = market.clock()
     with market.store.write() as connection:
-        names = sorted(set(_spelled(connection, wanted.groups).values()))
-        if user_by_id(connection, user_id).role != "owner":
+        require_signed_in(connection, actor, user_id)  # her row is held: whoever is being erased leaves her groups
+        owner = member_by_id(connection, user_id)
+        if owner.role != "owner":
             raise ConflictError(ProblemType.WRONG_ACCOUNT, "only owners are in groups")
+        if owner.erased_at_ms is not None:
+            raise ConflictError(
+                ProblemType.ACCOUNT_DISABLED, "this account was erased at its owner's wish, and is in no group any more"
+            )
+        names = sorted(set(_spelled(connection, wanted.groups).values()))
         hers = group_members.c.user_id == user_id
         connection.execute(delete(group_members).where(hers, group_members.c.name.not_in(names)))
         add_members(connection, {user_id: names}, now)
@@ -111,6 +119,17 @@ def _spelled(connection: Connection, names: Sequence[str]) -> dict[str, str]:
     for name in names:
         known.setdefault(name.casefold(), name)
     return {name: known[name.casefold()] for name in names}
+
+
+def owners_among(connection: Connection, user_ids: Collection[str]) -> set[str]:
+    """Those of these who are owners and not erased, and stay so until the transaction ends."""
+    listed, found = sorted(user_ids), set[str]()
+    hers = users.c.erased_at_ms.is_(None) & (users.c.role == "owner")
+    for first in range(0, len(listed), _AT_ONCE):
+        some = select(users.c.user_id).where(hers, users.c.user_id.in_(listed[first : first + _AT_ONCE]))
+        held = some.order_by(users.c.user_id).with_for_update(read=True, key_share=True)
+        found.update(connection.scalars(held))
+    return found
 
 
 def leave_groups(connection: Connection, user_id: str) -> None:

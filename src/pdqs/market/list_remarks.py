@@ -109,7 +109,7 @@ def _group_words(listed: GuestList, kept: Collection[str]) -> list[str]:
     for name in (*named, *kept):
         spelled.setdefault(name.casefold(), set()).add(name)
     return [
-        f"The groups {in_words(sorted(found))} differ by large and small letters alone: each is a group of its own."
+        f"The groups {in_words(sorted(found))} differ by large and small letters alone: they are one group."
         for found in sorted(map(sorted, spelled.values()))
         if len(found) > 1 and named & set(found)
     ]

@@ -9,8 +9,9 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from pdqs.market.context import Market
 from pdqs.market.settings import Settings
-from pdqs.market.store.schema import bids, offers, questions, reports, rounds
+from pdqs.market.store.schema import bids, offers, questions, reports, rounds, stages
 from pdqs.market.store.withdrawal_table import withdrawals
+from pdqs.market.views import opened_stages
 from pdqs.protocol.market_messages import RoundPlan
 from pdqs.protocol.problems import ProblemType, UnprocessableError
 from pdqs.protocol.summaries import PlanSummary
@@ -68,6 +69,9 @@ def _purge(connection: Connection, round_id: str, now: int) -> None:
         name: connection.scalar(select(func.count()).select_from(table).where(table.c.round_id == round_id))
         for name, table in (("bids_purged", bids), ("reports_purged", reports))
     }
+    for each in opened_stages(connection, [round_id]).get(round_id, []):
+        this = (stages.c.round_id == round_id) & (stages.c.number == each.number)
+        connection.execute(update(stages).where(this).values(reports_purged=each.reports))
     for table in (reports, questions, offers, bids, withdrawals):
         connection.execute(delete(table).where(table.c.round_id == round_id))
     connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(purged_at_ms=now, **counts))

@@ -102,7 +102,7 @@ def _every_opened_stage() -> Select[Any]:
     )
     theirs = (came.c.round_id == stages.c.round_id) & (came.c.stage == stages.c.number)
     return (
-        select(stages, func.coalesce(came.c.reports, 0).label("reports"))
+        select(stages, (func.coalesce(came.c.reports, 0) + stages.c.reports_purged).label("reports"))
         .outerjoin(came, theirs)
         .where(stages.c.round_id.in_(ids))
         .order_by(stages.c.round_id, stages.c.number)
@@ -113,7 +113,7 @@ _OPENED = _every_opened_stage()
 
 
 def opened_stages(connection: Connection, ids: Sequence[str]) -> dict[str, list[Found]]:
-    """The stages of rounds that have opened, in order, with how many of each have reported."""
+    """The stages of rounds that have opened, in order, with how many of each have reported (those purged too)."""
     found: dict[str, list[Found]] = {}
     for row in connection.execute(_OPENED, {"ids": list(ids)}):
         found.setdefault(row.round_id, []).append(row)

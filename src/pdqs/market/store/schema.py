@@ -248,6 +248,7 @@ stages = Table(
     Column("low", Whole, nullable=False),
     Column("high", Whole, nullable=False),
     Column("asked", Whole, nullable=False),
+    Column("reports_purged", Whole, nullable=False, server_default="0"),
     **_CLUSTERED,
 )
 
