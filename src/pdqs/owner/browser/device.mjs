@@ -148,6 +148,7 @@ export class Device {
   async takeBidReceipt(notice, receipt, sent = null) {
     const heard = await this.look(notice);
     const told = { ...heard, bidThere: receipt, bid: sent ?? heard.bid };
+    if (!told.bid) throw new Refusal("Your bid was withdrawn meanwhile, from another tab: you have none in this round.");
     await refuse("bid receipt", told, this.checks);
     if (told.bid.accepted && !fallsShort(told.bid, told.bid.receipt)) return;
     await this.note("bid-accepted", { ...this.at(notice.round_id), at_ms: receipt.placed_at_ms, receipt: JSON.stringify(receipt) });
