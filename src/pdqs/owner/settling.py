@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from pdqs.model.money import exact_money
-from pdqs.owner.account import StoredReport
+from pdqs.owner.account import Account, StoredReport
 from pdqs.owner.checks import refuse
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.dropped import look_for_offers
@@ -145,7 +145,7 @@ def look_over(
             _tell_unread(fault, found)
         else:
             states = {notice.round_id: notice.state for notice in notices}
-            looking = _Looking(device=device, client=client, statement=money.lines, now_ms=now_ms)
+            looking = _Looking(device=device, client=client, statement=money.lines, now_ms=now_ms, before=account)
             for each in reports:
                 looking.look_at(each, states.get(each.round_id, ""), found)
             found.faults.extend([*apart, *taken(money.lines)])
@@ -178,6 +178,8 @@ class _Looking:
     client: OwnerClient
     statement: Sequence[Posting]
     now_ms: int
+    before: Account
+    """As it was before: read anew for a report that is at fault, and not for each of years."""
 
     def look_at(self, made: StoredReport, state: str, found: Found) -> None:
         """Keep what is wrong about one report; ``state`` is its round's in the market's list, empty if not there."""
@@ -185,9 +187,11 @@ class _Looking:
 
     def _less(self, made: StoredReport, state: str) -> str:
         """That the receipt still says less than was promised; it is asked for again while the round is listed."""
-        account = self.device.ledger.account()
         where = (made.market, made.round_id)
-        now, bid = account.report(*where), account.bid(*where)
+        bid = self.before.bid(*where)
+        if not falls_short(bid, made.receipt):
+            return ""
+        now = self.device.ledger.account().report(*where)
         if now is None or not falls_short(bid, now.receipt):
             return ""
         if not state:
@@ -215,7 +219,7 @@ class _Looking:
 
     def _overdue(self, made: StoredReport) -> str:
         """That the round should be over by now, where it should and what was promised is not in the statement."""
-        bid = self.device.ledger.account().bid(made.market, made.round_id)
+        bid = self.before.bid(made.market, made.round_id)
         paid = paid_by(lines_of(made.round_id, self.statement)) or 0
         if bid is None or paid >= made.payment_micros or not is_overdue(bid.terms, self.now_ms):
             return ""

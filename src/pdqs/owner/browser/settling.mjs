@@ -92,9 +92,8 @@ async function wrongOf(visit, made, state, statement) {
 }
 
 /** That the receipt still says less than was promised; it is asked for again while the round is listed. */
-async function lessOf(visit, { round_id: round }, state) {
-  const [bid, now] = [await visit.device.bidFor(round), await visit.device.reportFor(round)];
-  if (!fallsShort(bid, now.receipt)) return "";
+async function lessOf(visit, { round_id: round, receipt }, state, bid) {
+  if (!fallsShort(bid, receipt) || !fallsShort(bid, (await visit.device.reportFor(round)).receipt)) return "";
   if (!state) return SAYS_LESS;
   await renewReportReceipt(visit, await visit.notice(round));
   return "";
@@ -147,7 +146,7 @@ async function lookAtMoney(visit, reports, rounds, found) {
   for (const made of reports) {
     const state = states.get(made.round_id) ?? "";
     await found.lookAt({ round: made.round_id, text: made.text }, async () =>
-      ({ wrong: await wrongOf(visit, made, state, statement) || await lessOf(visit, made, state) }));
+      ({ wrong: await wrongOf(visit, made, state, statement) || await lessOf(visit, made, state, account.bid(made.market, made.round_id)) }));
   }
   found.faults.push(...[...apart, ...taken(statement)].map((wrong) => ({ round: "", text: "", wrong })));
   return unconfirmed(statement, account.received(visit.device.market));
