@@ -172,3 +172,5 @@ def test_in_the_browser_too_a_receipt_may_come_after_that_of_a_later_report(ordi
     (found,) = twin(script=SCRIPT, late=[{"market": MARKET, "rounds": rounds, "ordinals": [ordinal, 2]}])["late"]
     assert found["accepted"] == [taken, True]
     assert ("counts your reports wrongly" in found["refused"]) != taken
+    meanwhile = "another device reported for you meanwhile (it counts 3, and this browser knows of 2)"
+    assert (meanwhile in found["refused"]) == (ordinal == 3)

@@ -348,6 +348,19 @@ def test_a_receipt_that_was_lost_on_its_way_may_come_after_that_of_a_later_repor
     assert accepted == [taken, True]
 
 
+def test_an_honest_market_is_not_accused_where_another_device_of_hers_reported_meanwhile(ledger: Ledger) -> None:
+    """The line broke after she drew, she reported elsewhere from her phone, and then sends: the market counts two."""
+    about = notice()
+    device = bidder(ledger, about)
+    made = drawn(device, device.review(about, offer(about, bid_micros=BID), bid_there=bid_receipt(about, BID)), 1)
+    meanwhile = r"or another device reported for you meanwhile \(it counts 2, and this device knows of 1\)"
+    with pytest.raises(OfferRefused, match=meanwhile):
+        device.take_receipt(about, report_receipt(made, ordinal=2))
+    ledger.note("elsewhere", market=MARKET, reports=1)  # as she says at her next offer
+    device.take_receipt(about, report_receipt(made, ordinal=2))
+    assert [report.ordinal for report in ledger.account().reports()] == [2]
+
+
 @pytest.mark.parametrize("seconds", [0, -(10**9), 2**31, 1e308, "60", True])
 def test_terms_that_give_no_time_to_report_are_refused_when_she_bids(ledger: Ledger, seconds: object) -> None:
     about = retold(notice(state="open"), report_seconds=seconds)
