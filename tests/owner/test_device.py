@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -367,3 +368,27 @@ def test_terms_that_give_no_time_to_report_are_refused_when_she_bids(ledger: Led
     with pytest.raises(OfferRefused, match="the terms cannot be read"):
         Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS).bid(about, BID)
     assert ledger.account().bid(MARKET, about.round_id) is None
+
+
+@pytest.mark.parametrize(("between", "taken"), [(False, True), (True, False)])
+def test_a_report_that_was_drawn_first_may_arrive_last(ledger: Ledger, between: bool, taken: bool) -> None:
+    """Only what was signed for before a report was drawn has certainly a lower number than it."""
+    first = notice()
+    second = retold(notice(), round="rnd_" + "c3" * 12).model_copy(update={"round_id": "rnd_" + "c3" * 12})
+    device = bidder(ledger, first)
+    ledger.keep_bid(bid_fields(second, BID, MARKET))
+    ledger.note("elsewhere", market=MARKET, reports=1)
+
+    def made(about: RoundNotice) -> StoredReport:
+        told = offer(about, bid_micros=BID)
+        return drawn(device, device.review(about, told, bid_there=bid_receipt(about, BID), counted=1), 1)
+
+    one = made(first)
+    if between:
+        device.take_receipt(first, report_receipt(one, ordinal=2))
+    other = made(second)
+    if not between:
+        device.take_receipt(first, report_receipt(one, ordinal=2))
+    with nullcontext() if taken else pytest.raises(OfferRefused, match="counts your reports wrongly"):
+        device.take_receipt(second, report_receipt(other, ordinal=1))
+    assert [report.ordinal for report in ledger.account().reports()] == [2, int(taken)]
