@@ -85,12 +85,12 @@ class Found:
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
 
     def look_at(self, round_id: str, look: Callable[[], str]) -> None:
         """Keep what is wrong about one round, in words."""
         if len(self.unseen) >= _MOST_SILENT:
-            self.left_out.append(round_id)
+            self.left_out.add(round_id)
             return
         try:
             fault = _fault_of(round_id, look)

@@ -13,15 +13,15 @@ const MOST_LOOKS = 20; // a market is not asked about every bid of years that ne
 const MOST_SILENT = 3; // nor is it waited for once it has not answered about so many rounds
 
 /** Of rounds that were looked at: what is at fault, and what is to be known, as {round, text, wrong}. Whoever does not answer about
- * one round hides nothing about another: `unseen` has what could not be looked at, `leftOut` counts what was not asked about then. */
+ * one round hides nothing about another: `unseen` has what could not be looked at, `leftOut` those that were not asked about then. */
 export class Found {
   constructor() {
-    Object.assign(this, { faults: [], notes: [], unseen: [], leftOut: 0 });
+    Object.assign(this, { faults: [], notes: [], unseen: [], leftOut: new Set() });
   }
 
   /** Keep what is wrong about one round, which `look` tells as {wrong, isNote}. */
   async lookAt(about, look) {
-    if (this.unseen.length >= MOST_SILENT) { this.leftOut += 1; return; }
+    if (this.unseen.length >= MOST_SILENT) { this.leftOut.add(about.round); return; }
     try {
       const { wrong, isNote } = await look();
       if (wrong) (isNote ? this.notes : this.faults).push({ ...about, wrong });
@@ -33,8 +33,9 @@ export class Found {
 
   /** What could not be looked at, and that others were not. */
   unseenInWords() {
-    const others = this.leftOut === 1 ? "another round was" : `${this.leftOut} other rounds were`;
-    const more = this.leftOut ? [{ round: "", text: "", wrong: `The market did not answer, so that ${others} not looked at.` }] : [];
+    const { size } = this.leftOut;
+    const others = size === 1 ? "another round was" : `${size} other rounds were`;
+    const more = size ? [{ round: "", text: "", wrong: `The market did not answer, so that ${others} not looked at.` }] : [];
     return [...this.unseen, ...more];
   }
 }
