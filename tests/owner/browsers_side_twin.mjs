@@ -31,8 +31,8 @@ async function bid({ market, notice, micros }) {
   return { refused, kept: Boolean(await device.bidFor(notice.round_id)) };
 }
 
-/** Two reports, one after the other; the receipt of the second comes first. What is said of the other, and what is kept. */
-async function late({ market, rounds, ordinals }) {
+/** Two reports, one after the other; the receipt of the one at `first` comes first. What is said of the other, and what is kept. */
+async function late({ market, rounds, ordinals, first = 1 }) {
   const device = new Device(memoryStore(), market, { checks });
   const codes = [];
   for (const { notice, offer, bid: fields } of rounds) {
@@ -42,8 +42,8 @@ async function late({ market, rounds, ordinals }) {
     codes.push(JSON.parse(body).code);
   }
   const take = (place, ordinal) => device.takeReceipt(rounds[place].notice, rounds[place].receipts[ordinal][codes[place]]);
-  await take(1, ordinals[1]);
-  const refused = await refusal(() => take(0, ordinals[0]));
+  await take(first, ordinals[first]);
+  const refused = await refusal(() => take(1 - first, ordinals[1 - first]));
   return { refused, accepted: (await device.history()).map((made) => made.accepted_at_ms !== null) };
 }
 

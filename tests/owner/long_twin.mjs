@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const load = (name) => import(pathToFileURL(join(process.argv[2], name)));
+const { Account } = await load("account.mjs");
 const { Device } = await load("device.mjs");
 const { memoryStore } = await load("store.mjs");
 const { asker, Visit } = await load("visit.mjs");
@@ -38,6 +39,23 @@ async function dealing(store, address) {
   await visit.settleUp(round);
 }
 
+/** How often the round of an entry is read while all that was reported in so many rounds is looked over, and how often the account. */
+async function looksOver(many) {
+  let [counted, accounts] = [0, 0];
+  const rounds = Array.from({ length: many }, (_, place) => `r${place}`);
+  const entries = rounds.flatMap((round_id) => [
+    { kind: "bid", bid_micros: 1, terms: "{}", question: "{}" }, { kind: "bid-accepted", receipt: '{"bid_micros":1}' },
+    { kind: "drawn", payment_micros: 1, text: "" }, { kind: "accepted", at_ms: 1, receipt: "{}" }, { kind: "paid", paid_micros: 1 },
+  ].map((entry) => ({ market: "m", ...entry, get round_id() { counted += 1; return round_id; } })));
+  const device = new Device(memoryStore(), "m");
+  device.account = async () => { accounts += 1; return new Account(entries); };
+  const visit = new Visit(device, null, () => 7);
+  const lines = rounds.map((round_id) => ({ transaction_id: round_id, kind: "settlement", amount_micros: 1, at_ms: 1, round_id }));
+  visit.money = async () => ({ balance: many, lines });
+  const { faults, notes } = await visit.lookOver(rounds.map((round_id) => ({ round_id, state: "settled" })));
+  return { counted, accounts, told: [...faults, ...notes].length };
+}
+
 const store = memoryStore();
 const filling = await since(() => filled(store));
 const looking = await since(async () => { for (let look = 0; look < 10; look += 1) await new Device(store, "").account(); });
@@ -61,4 +79,4 @@ for (const way of ways) {
   WAYS[way](rows);
   noticed[way] = await new Device(open, "").account().then(() => "nothing", (fault) => `${fault.name}: ${fault.message}`);
 }
-process.stdout.write(JSON.stringify({ filling, looking, visiting, alone, noticed }));
+process.stdout.write(JSON.stringify({ filling, looking, visiting, alone, noticed, over: await looksOver(long) }));

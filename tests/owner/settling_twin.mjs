@@ -18,9 +18,11 @@ async function looked({ address, round, bid, later, looks, asksOfPayouts, now })
   await visit.bid(round, bid);
   await visit.send(await visit.draw(await visit.review(round), 1, ["new fact"]));
   for (const { kind, ...fields } of later) await device.note(kind, { market: address, ...fields });
-  const told = [];
+  const [told, notes] = [[], []];
   for (let look = 0; look < looks; look += 1) {
-    const found = (await visit.lookOver()).faults.map(({ round: about, wrong }) => [about, wrong]);
+    const over = await visit.lookOver();
+    notes.push(...over.notes.map(({ wrong }) => wrong));
+    const found = over.faults.map(({ round: about, wrong }) => [about, wrong]);
     told.push([found, facts(await device.reportFor(round))]);
   }
   const payoutsNow = async () => (asksOfPayouts ? (await visit.lookOver()).payouts : []);
@@ -28,7 +30,7 @@ async function looked({ address, round, bid, later, looks, asksOfPayouts, now })
   for (const payout of payouts.slice(0, -1)) await visit.got(payout);
   const left = await payoutsNow();
   const money = (await device.account()).entries.filter(({ kind }) => ["paid", "taken-back"].includes(kind));
-  return { told, payouts: [payouts.map(payoutInWords), left.map(payoutInWords)], money: money.map((entry) => Object.fromEntries(Object.entries(entry).filter(([name]) => name !== "market"))) };
+  return { told, notes, payouts: [payouts.map(payoutInWords), left.map(payoutInWords)], money: money.map((entry) => Object.fromEntries(Object.entries(entry).filter(([name]) => name !== "market"))) };
 }
 
 const { cases } = JSON.parse(readFileSync(0, "utf8"));

@@ -156,11 +156,11 @@ def receipts(about: RoundNotice, ordinals: tuple[int, ...]) -> dict[int, list[An
     return {n: [report_receipt(each, ordinal=n).model_dump() for each in made] for n in ordinals}
 
 
-@pytest.mark.parametrize(("ordinal", "taken"), [(1, True), (2, False), (3, False), (0, False)])
-def test_in_the_browser_too_a_receipt_may_come_after_that_of_a_later_report(ordinal: int, taken: bool) -> None:
+def two_rounds() -> list[dict[str, object]]:
+    """Two reports that are drawn one after the other, and what the market signs for them, by number."""
     first = notice()
     second = retold(notice(), round="rnd_" + "c3" * 12).model_copy(update={"round_id": "rnd_" + "c3" * 12})
-    rounds = [
+    return [
         {
             "notice": about.model_dump(),
             "offer": offer(about, bid_micros=BID).model_dump(),
@@ -169,6 +169,18 @@ def test_in_the_browser_too_a_receipt_may_come_after_that_of_a_later_report(ordi
         }
         for about in (first, second)
     ]
-    (found,) = twin(script=SCRIPT, late=[{"market": MARKET, "rounds": rounds, "ordinals": [ordinal, 2]}])["late"]
+
+
+@pytest.mark.parametrize(("ordinal", "taken"), [(1, True), (2, False), (3, False), (0, False)])
+def test_in_the_browser_too_a_receipt_may_come_after_that_of_a_later_report(ordinal: int, taken: bool) -> None:
+    (found,) = twin(script=SCRIPT, late=[{"market": MARKET, "rounds": two_rounds(), "ordinals": [ordinal, 2]}])["late"]
     assert found["accepted"] == [taken, True]
     assert ("counts your reports wrongly" in found["refused"]) != taken
+    meanwhile = "another device reported for you meanwhile (it counts 3, and this browser knows of 2)"
+    assert (meanwhile in found["refused"]) == (ordinal == 3)
+
+
+def test_in_the_browser_too_a_report_that_was_drawn_first_may_arrive_last() -> None:
+    told = {"market": MARKET, "rounds": two_rounds(), "ordinals": [2, 1], "first": 0}
+    (found,) = twin(script=SCRIPT, late=[told])["late"]
+    assert (found["refused"], found["accepted"]) == ("", [True, True])

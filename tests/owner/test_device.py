@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -348,9 +349,46 @@ def test_a_receipt_that_was_lost_on_its_way_may_come_after_that_of_a_later_repor
     assert accepted == [taken, True]
 
 
+def test_an_honest_market_is_not_accused_where_another_device_of_hers_reported_meanwhile(ledger: Ledger) -> None:
+    """The line broke after she drew, she reported elsewhere from her phone, and then sends: the market counts two."""
+    about = notice()
+    device = bidder(ledger, about)
+    made = drawn(device, device.review(about, offer(about, bid_micros=BID), bid_there=bid_receipt(about, BID)), 1)
+    meanwhile = r"or another device reported for you meanwhile \(it counts 2, and this device knows of 1\)"
+    with pytest.raises(OfferRefused, match=meanwhile):
+        device.take_receipt(about, report_receipt(made, ordinal=2))
+    ledger.note("elsewhere", market=MARKET, reports=1)  # as she says at her next offer
+    device.take_receipt(about, report_receipt(made, ordinal=2))
+    assert [report.ordinal for report in ledger.account().reports()] == [2]
+
+
 @pytest.mark.parametrize("seconds", [0, -(10**9), 2**31, 1e308, "60", True])
 def test_terms_that_give_no_time_to_report_are_refused_when_she_bids(ledger: Ledger, seconds: object) -> None:
     about = retold(notice(state="open"), report_seconds=seconds)
     with pytest.raises(OfferRefused, match="the terms cannot be read"):
         Device(market=MARKET, ledger=ledger, checks=WITHOUT_DRAWS).bid(about, BID)
     assert ledger.account().bid(MARKET, about.round_id) is None
+
+
+@pytest.mark.parametrize(("between", "taken"), [(False, True), (True, False)])
+def test_a_report_that_was_drawn_first_may_arrive_last(ledger: Ledger, between: bool, taken: bool) -> None:
+    """Only what was signed for before a report was drawn has certainly a lower number than it."""
+    first = notice()
+    second = retold(notice(), round="rnd_" + "c3" * 12).model_copy(update={"round_id": "rnd_" + "c3" * 12})
+    device = bidder(ledger, first)
+    ledger.keep_bid(bid_fields(second, BID, MARKET))
+    ledger.note("elsewhere", market=MARKET, reports=1)
+
+    def made(about: RoundNotice) -> StoredReport:
+        told = offer(about, bid_micros=BID)
+        return drawn(device, device.review(about, told, bid_there=bid_receipt(about, BID), counted=1), 1)
+
+    one = made(first)
+    if between:
+        device.take_receipt(first, report_receipt(one, ordinal=2))
+    other = made(second)
+    if not between:
+        device.take_receipt(first, report_receipt(one, ordinal=2))
+    with nullcontext() if taken else pytest.raises(OfferRefused, match="counts your reports wrongly"):
+        device.take_receipt(second, report_receipt(other, ordinal=1))
+    assert [report.ordinal for report in ledger.account().reports()] == [2, int(taken)]

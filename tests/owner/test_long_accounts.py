@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from pdqs.owner import chain
-from pdqs.owner.account import chained
+from pdqs.owner.account import Account, Fields, chained
 from pdqs.owner.errors import LedgerError
 from pdqs.owner.ledger import Ledger
+from pdqs.owner.review import Device
+from pdqs.owner.settling import look_over
+from pdqs.owner.statement import Money
+from pdqs.protocol.market_messages import Posting
 
 from .hostile.market import BID, ROUND, Lie, canonical, honest_document, hostile
 from .node import mutant, run_node
@@ -111,3 +117,59 @@ def test_pythons_device_notices_what_is_changed_while_it_is_open(way: str, tmp_p
     with pytest.raises(LedgerError, match="damaged or was tampered with"):
         ledger.account()
     ledger.close()
+
+
+def test_the_browser_looks_over_many_rounds_without_going_through_all_for_each(tmp_path: Path) -> None:
+    found = in_browser(tmp_path)["over"]
+    assert found["told"] == 0
+    assert found["accounts"] <= 3, "the account is read for what is at fault, and not for each report of years"
+    assert found["counted"] <= 6 * 5 * LONG, (
+        "of each entry the round is read a few times, however many rounds there are"
+    )
+    scattered = tmp_path / "scattered"
+    scattered.mkdir()
+    careless = in_browser(scattered, "if (!this.#rounds) {", "{")["over"]
+    assert careless["counted"] > 9 * 5 * LONG
+
+
+class Counted(list[Fields]):
+    """Entries that count how many of them were looked at."""
+
+    looked_at = 0
+
+    def __iter__(self) -> Iterator[Fields]:
+        self.looked_at += len(self)
+        return super().__iter__()
+
+
+def reported(round_id: str) -> list[Fields]:
+    """All that there is of a round that was paid."""
+    charge = {"attribute": "a", "text": "", "terms_hash": "h", "epsilon_nanos": 1, "payment_micros": 1}
+    bid = {"bid_micros": 1, "terms_hash": "h", "question": "{}", "terms": "{}", "body": "{}"}
+    entries: list[Fields] = [
+        {"kind": "bid", **bid},
+        {"kind": "bid-accepted", "receipt": '{"bid_micros":1}'},
+        {"kind": "drawn", **charge, "drawn_at_ms": 1, "body": "{}"},
+        {"kind": "accepted", "at_ms": 1, "receipt": "{}"},
+        {"kind": "paid", "paid_micros": 1},
+    ]
+    return [{"market": "http://m.example", "round_id": round_id, **entry} for entry in entries]
+
+
+def test_pythons_device_looks_over_many_rounds_without_going_through_all_for_each() -> None:
+    rounds, accounts = [f"rnd_{place:024x}" for place in range(10 * LONG)], []
+    entries = Counted(entry for each in rounds for entry in reported(each))
+
+    def account() -> Account:
+        accounts.append(Account(entries))
+        return accounts[-1]
+
+    line = {"kind": "settlement", "account": "o", "amount_micros": 1, "at_ms": 1}
+    lines = [Posting.model_validate({"transaction_id": each, "round_id": each, **line}) for each in rounds]
+    device = Device(market="http://m.example", ledger=cast(Any, SimpleNamespace(account=account)))
+    client = SimpleNamespace(money=lambda: Money(balance_micros=len(rounds), lines=lines))
+    notices: list[Any] = [SimpleNamespace(round_id=each, state="settled") for each in rounds]
+    looked = look_over(device, cast(Any, client), notices, 7)
+    assert (looked.faults, looked.notes, looked.unseen) == ([], [], [])
+    assert len(accounts) <= 3
+    assert entries.looked_at <= 4 * 3 * len(entries)

@@ -206,7 +206,7 @@ def test_the_browser_asks_for_it_again_too(address: str, tmp_path: Path) -> None
 
 
 def test_a_browser_that_looks_for_no_offer_is_seen(address: str, tmp_path: Path) -> None:
-    careless = mutant(tmp_path, "settling.mjs", ", await lookForOffers(visit, rounds)]", "]")
+    careless = mutant(tmp_path, "settling.mjs", "await lookForOffers(visit, rounds, found);", "")
     assert in_javascript(address, "unlooked", careless)["dropped"]["faults"] == []
 
 

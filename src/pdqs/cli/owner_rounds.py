@@ -9,6 +9,7 @@ from pdqs.cli.offer_words import folded, is_wide
 from pdqs.model.money import PLAIN, exact_money
 from pdqs.owner.account import Account, StoredReport
 from pdqs.owner.dealing import asks_when_over, is_late
+from pdqs.owner.settling import Looked
 from pdqs.owner.statement import payout_in_words
 from pdqs.owner.visit import Visit
 from pdqs.present.text import printable, quoted, table
@@ -39,6 +40,13 @@ def rounds_in_words(visit: Visit, account: Account, notices: Sequence[NoticeSumm
     reports = [each for each in account.reports() if each.market == visit.device.market]
     listed = {notice.round_id for notice in notices}
     return "\n".join([shown, *refusals_in_words([each for each in reports if each.round_id in listed])])
+
+
+def looked_in_words(looked: Looked) -> list[str]:
+    """What was found as all that was bid and reported from here was looked over, each line by what it is."""
+    told = {"Wrong": looked.faults, "Not seen": looked.unseen, "Note": looked.notes}
+    lines = [line for name, sentences in told.items() for each in sentences for line in folded(name, each)]
+    return [*lines, *payouts_in_words(looked.payouts)]
 
 
 def payouts_in_words(told: Sequence[Posting]) -> list[str]:

@@ -34,6 +34,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
+from pdqs.owner.by_round import ByRound
 from pdqs.owner.lifetime_cap import DEFAULT_CAP_NANOS, DEFAULT_OVERALL_CAP_NANOS, OVERALL, Spending
 from pdqs.owner.words import plain_words
 from pdqs.present.text import quoted
@@ -185,6 +186,7 @@ class Account:
     """Entries, oldest first, and what follows from them."""
 
     entries: Sequence[Fields]
+    _rounds: ByRound = field(default_factory=ByRound, init=False, compare=False, repr=False)
 
     def spending(self, attribute: str) -> Spending:
         """What was spent on an attribute in all markets together; of ``OVERALL``, on everything."""
@@ -289,9 +291,7 @@ class Account:
     def question(self, market: str, round_id: str) -> StoredQuestion | None:
         """The question that this device was asked in a round, as it was first told."""
         told = [e for e in self._of(market, round_id) if e["kind"] == "question"]
-        if not told:
-            return None
-        return StoredQuestion(stage=told[0]["stage"], side=told[0]["side"], closes_at_ms=told[0].get("closes_at_ms", 0))
+        return StoredQuestion(**{n: told[0][n] for n in StoredQuestion.__slots__ if n in told[0]}) if told else None
 
     def money(self, market: str, round_id: str) -> list[Fields]:
         """What was kept of money that came for a report, and that was taken back."""
@@ -304,27 +304,27 @@ class Account:
 
     def report(self, market: str, round_id: str) -> StoredReport | None:
         """The report this device made in a round, if it made one."""
-        found = [r for r in self.reports() if (r.market, r.round_id) == (market, round_id)]
-        return found[0] if found else None
+        drawn = next((e for e in self._of(market, round_id) if e["kind"] == "drawn"), None)
+        return None if drawn is None else self._made(drawn)
 
     def reports(self) -> list[StoredReport]:
         """Everything that ever left this device (or is about to), oldest first."""
-        later: dict[tuple[str, str], Fields] = {}
-        for entry in self.entries:
+        return [self._made(drawn) for drawn in self._all("drawn")]
+
+    def _made(self, drawn: Fields) -> StoredReport:
+        later: Fields = {}
+        for entry in self._of(drawn["market"], drawn["round_id"]):
             if entry["kind"] in _LATER:
-                names = {_LATER[entry["kind"]]: entry.get("at_ms")} | {k: entry[k] for k in _KEPT if k in entry}
-                names |= {"taken_back_micros": None} if entry["kind"] == "paid" else {}
-                later.setdefault((entry["market"], entry["round_id"]), {}).update(names)
-        return [
-            StoredReport(**{name: e[name] for name in _DRAWN}, **later.get((e["market"], e["round_id"]), {}))
-            for e in self._all("drawn")
-        ]
+                later[_LATER[entry["kind"]]] = entry.get("at_ms")
+                later |= {name: entry[name] for name in _KEPT if name in entry}
+                later |= {"taken_back_micros": None} if entry["kind"] == "paid" else {}
+        return StoredReport(**{name: drawn[name] for name in _DRAWN}, **later)
 
     def _all(self, kind: str) -> list[Fields]:
         return [e for e in self.entries if e["kind"] == kind]
 
     def _of(self, market: str, round_id: str) -> list[Fields]:
-        return [e for e in self.entries if (e.get("market"), e.get("round_id")) == (market, round_id)]
+        return self._rounds.of(self.entries, market, round_id)
 
 
 def _signed(receipt: str, standing: StoredBid | None, sent: list[StoredBid]) -> tuple[StoredBid, list[StoredBid]]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pdqs.owner.account import Account, StoredBid
 from pdqs.owner.client import OwnerClient
-from pdqs.owner.kept_receipts import Missing, fault_of
+from pdqs.owner.kept_receipts import Found
 from pdqs.owner.overdue import is_overdue, overdue_in_words
 from pdqs.owner.review import Device
 from pdqs.present.times import day_text
@@ -62,15 +62,15 @@ def dropped_from(device: Device, mine: MyRound, now_ms: int, listed: str = "") -
     return "" if mine.offer is not None else dropped_in_words(bid, state, now_ms, mine.withdrawn_at_ms)
 
 
-def look_for_offers(device: Device, client: OwnerClient, notices: Sequence[NoticeSummary], now_ms: int) -> Missing:
+def look_for_offers(
+    device: Device, client: OwnerClient, notices: Sequence[NoticeSummary], now_ms: int, found: Found
+) -> None:
     """Of the bids that a market signed for and whose offer was never seen here: those that it made none for."""
-    found = Missing(faults=[], notes=[])
     states = {notice.round_id: notice.state for notice in notices}
     untold = [(bid, str(states.get(bid.round_id, ""))) for bid in _untold(device.ledger.account(), device.market)]
     due = [(bid, listed) for bid, listed in untold if _is_due(bid, listed, now_ms)]
     for bid, listed in in_turn(due, now_ms):
         _look_at(device, client, bid, listed, now_ms, found)
-    return found
 
 
 def in_turn(due: Sequence[_T], now_ms: int) -> list[_T]:
@@ -101,7 +101,7 @@ def _is_gone(bid: StoredBid, now_ms: int) -> bool:
     return bool(now_ms > json.loads(bid.terms)["bids_close_at_ms"]) and not _may_be_purged(bid, now_ms)
 
 
-def _look_at(device: Device, client: OwnerClient, bid: StoredBid, listed: str, now_ms: int, found: Missing) -> None:
+def _look_at(device: Device, client: OwnerClient, bid: StoredBid, listed: str, now_ms: int, found: Found) -> None:
     round_id, notes = bid.round_id, []
 
     def look() -> str:
@@ -118,8 +118,7 @@ def _look_at(device: Device, client: OwnerClient, bid: StoredBid, listed: str, n
         notes.append(f"Round {round_id}: {said}.")
         return ""
 
-    fault = fault_of(round_id, look)
-    found.faults.extend([fault] if fault else [])
+    found.look_at(round_id, look)
     found.notes.extend(notes)
 
 

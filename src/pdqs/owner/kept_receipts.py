@@ -7,7 +7,7 @@ told at every look, and asked for again, like one that was lost on its way. The 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from pdqs.model.money import exact_money
@@ -24,6 +24,8 @@ from pdqs.protocol.summaries import NoticeSummary
 
 _MOST_LOOKS = 20
 """A market is not asked about every bid of years that never came to it."""
+_MOST_SILENT = 3
+"""Nor is it waited for once it has not answered about so many rounds."""
 
 
 def renew_report_receipt(device: Device, client: OwnerClient, notice: RoundNotice) -> None:
@@ -73,16 +75,45 @@ def _none_there(bid: StoredBid, state: str) -> str:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
-    """Of receipts that were asked for again: what is at fault, and what is to be known, in sentences."""
+class Found:
+    """Of rounds that were looked at: what is at fault, and what is to be known, in sentences.
 
-    faults: list[str]
-    notes: list[str]
+    Whoever does not answer about one round hides nothing about another: ``unseen`` has a sentence for each that could
+    not be looked at, ``left_out`` those that were not asked about then.
+    """
+
+    faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
+
+    def look_at(self, round_id: str, look: Callable[[], str]) -> None:
+        """Keep what is wrong about one round, in words."""
+        if len(self.unseen) >= _MOST_SILENT:
+            self.left_out.add(round_id)
+            return
+        try:
+            fault = _fault_of(round_id, look)
+        except MarketError as silence:
+            self.unseen.append(f"Round {round_id} could not be looked at: {silence_in_words(silence)}.")
+        else:
+            self.faults.extend([fault] if fault else [])
+
+    def unseen_in_words(self) -> list[str]:
+        """A sentence for each round that could not be looked at, and one for those left out."""
+        count = len(self.left_out)
+        others = "another round was" if count == 1 else f"{count} other rounds were"
+        return [*self.unseen, *([f"The market did not answer, so that {others} not looked at."] if count else [])]
 
 
-def ask_for_bids(device: Device, client: OwnerClient, notices: Sequence[NoticeSummary]) -> Missing:
+def silence_in_words(fault: MarketError) -> str:
+    """Why nothing is known, the market's words as a quotation."""
+    return str(fault) if fault.type is ProblemType.UNREACHABLE else f"the market said: {quoted(str(fault))}"
+
+
+def ask_for_bids(device: Device, client: OwnerClient, notices: Sequence[NoticeSummary], found: Found) -> None:
     """The same for the rounds of a market's list; of those that are over, only where the market has a bid."""
-    account, found = device.ledger.account(), Missing(faults=[], notes=[])
+    account = device.ledger.account()
 
     def lacks(round_id: str) -> bool:
         bid = account.bid(device.market, round_id)
@@ -91,10 +122,9 @@ def ask_for_bids(device: Device, client: OwnerClient, notices: Sequence[NoticeSu
     missing = [each for each in notices if each.state != "cancelled" and lacks(each.round_id)]
     for each in missing[:_MOST_LOOKS]:
         _look_at(device, client, each, found)
-    return found
 
 
-def _look_at(device: Device, client: OwnerClient, listed: NoticeSummary, found: Missing) -> None:
+def _look_at(device: Device, client: OwnerClient, listed: NoticeSummary, found: Found) -> None:
     notes: list[str] = []
 
     def look() -> str:
@@ -104,13 +134,12 @@ def _look_at(device: Device, client: OwnerClient, listed: NoticeSummary, found: 
             notes.append(f"Round {listed.round_id}: {said}.")
         return ""
 
-    fault = fault_of(listed.round_id, look)
-    found.faults.extend([fault] if fault else [])
+    found.look_at(listed.round_id, look)
     found.notes.extend(notes if listed.state in ("open", "reporting") else [])
 
 
-def fault_of(round_id: str, look: Callable[[], str]) -> str:
-    """What is wrong about one round, as a sentence that quotes a market's words; one out of reach is raised."""
+def _fault_of(round_id: str, look: Callable[[], str]) -> str:
+    """What is wrong about one round, as a sentence that quotes a market's words; no answer about it is raised."""
     try:
         wrong = look()
     except OfferRefused as fault:

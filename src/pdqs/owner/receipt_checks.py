@@ -74,6 +74,19 @@ def _whose(told: Told, receipt: BidReceipt | ReportReceipt) -> str | None:
     return _wrong("is another owner's: it does not have your name in this round", receipt.pseudonym == hers)
 
 
+def _counted(told: Told) -> str | None:
+    """The market's number of her report; one beyond those known of here may come from another device of hers."""
+    ordinal = _receipt_of(told).ordinal
+    if ordinal > told.made:
+        return _wrong(
+            "counts your reports wrongly, or another device reported for you meanwhile (it counts"
+            f" {ordinal}, and this device knows of {told.made}): if so, say that at your next offer, and it is taken",
+            False,
+        )
+    good = told.accepted_before < ordinal and ordinal not in told.ordinals
+    return _wrong("counts your reports wrongly", good)
+
+
 def _paid(told: Told) -> str | None:
     promised = told.report.payment_micros if told.report else 0
     kept = told.paid_micros or 0  # below nought where more was taken, which is told by itself
@@ -163,10 +176,7 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
         ),
         "receipt count": (
             "report receipt",
-            lambda t: _wrong(
-                "counts your reports wrongly",
-                t.accepted_before < _receipt_of(t).ordinal <= t.made and _receipt_of(t).ordinal not in t.ordinals,
-            ),
+            _counted,
         ),
         "receipt signature": (
             "report receipt",

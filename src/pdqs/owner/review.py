@@ -6,7 +6,7 @@ the coin is dropped at once, and only the report's code goes on from there. The 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from typing import Any, final
@@ -19,7 +19,7 @@ from pdqs.model.errors import PdqsError
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
 from pdqs.model.questions import Asking
-from pdqs.owner.account import Charge, Fields, StoredBid, StoredReport
+from pdqs.owner.account import Account, Charge, Fields, StoredBid, StoredReport
 from pdqs.owner.addresses import one_address
 from pdqs.owner.asks import admitted, asks_of
 from pdqs.owner.checks import CHECKS, refuse
@@ -106,7 +106,7 @@ class Device:
             report=account.report(self.market, notice.round_id),
             made=len(mine) + account.elsewhere(self.market),
             accepted=sum(report.accepted_at_ms is not None for report in mine),
-            accepted_before=_accepted_before(mine, notice.round_id),
+            accepted_before=_accepted_before(account, self.market, notice.round_id),
             ordinals=frozenset(report.ordinal for report in mine if report.round_id != notice.round_id) - {0},
             lots=account.lots(self.market, notice.round_id),
             first=account.offer(self.market, notice.round_id),
@@ -311,9 +311,10 @@ _FIRST_STANDS = frozenset({"lots stand", "offer stands", "first question"})
 """The checks that hold a market to what it told first."""
 
 
-def _accepted_before(mine: Sequence[StoredReport], round_id: str) -> int:
-    earlier = takewhile(lambda report: report.round_id != round_id, mine)
-    return sum(report.accepted_at_ms is not None for report in earlier)
+def _accepted_before(account: Account, market: str, round_id: str) -> int:
+    here = [entry for entry in account.entries if entry.get("market") == market]
+    earlier = takewhile(lambda entry: (entry["kind"], entry.get("round_id")) != ("drawn", round_id), here)
+    return len({entry["round_id"] for entry in earlier if entry["kind"] == "accepted"})
 
 
 NOT_AMONG = (

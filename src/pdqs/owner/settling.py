@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from pdqs.model.money import exact_money
-from pdqs.owner.account import StoredReport
+from pdqs.owner.account import Account, StoredReport
 from pdqs.owner.checks import refuse
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.dropped import look_for_offers
 from pdqs.owner.errors import OfferRefused
-from pdqs.owner.kept_receipts import Missing, ask_for_bids, fault_of, renew_report_receipt
+from pdqs.owner.kept_receipts import Found, ask_for_bids, renew_report_receipt, silence_in_words
 from pdqs.owner.overdue import is_overdue, overdue_in_words
 from pdqs.owner.receipt_checks import lines_of, paid_by
 from pdqs.owner.review import Device
@@ -113,12 +113,13 @@ def _note(
 class Looked:
     """What is at fault, in sentences, and the payouts that she has not said she got, newest first.
 
-    ``notes`` are sentences that are to be known, and nobody's fault.
+    ``notes`` are sentences that are to be known, and nobody's fault; ``unseen`` says what could not be looked at.
     """
 
     faults: list[str]
     payouts: list[Posting]
     notes: list[str]
+    unseen: list[str]
 
 
 def look_over(
@@ -131,29 +132,33 @@ def look_over(
     """All that was bid and reported from here in a market, beside its list of rounds: a sentence for each that is at
     fault, and for money that no round accounts for. ``owed`` asks for what she is shown as owed to her, where that is
     shown."""
-    missing = _of_bids(device, client, notices, now_ms)
+    found = Found()
+    ask_for_bids(device, client, notices, found)
+    look_for_offers(device, client, notices, now_ms, found)
     account = device.ledger.account()
     reports = [each for each in account.reports() if each.market == device.market]
-    if not reports:
-        return Looked(faults=missing.faults, payouts=[], notes=missing.notes)
-    try:
-        money, apart = _money(client, owed)
-    except MarketError as fault:
-        if fault.type is not ProblemType.BAD_ANSWER:
-            raise
-        unread = f"What the market says of your money cannot be read: {fault}."
-        return Looked(faults=[*missing.faults, unread], payouts=[], notes=missing.notes)
-    states = {notice.round_id: notice.state for notice in notices}
-    looking = _Looking(device=device, client=client, statement=money.lines, now_ms=now_ms)
-    found = [looking.fault(each, states.get(each.round_id, "")) for each in reports]
-    payouts = unconfirmed(money.lines, account.received(device.market))
-    faults = [*missing.faults, *filter(None, found), *apart, *taken(money.lines)]
-    return Looked(faults=faults, payouts=payouts, notes=missing.notes)
+    payouts: list[Posting] = []
+    if reports:
+        try:
+            money, apart = _money(client, owed)
+        except MarketError as fault:
+            _tell_unread(fault, found)
+        else:
+            states = {notice.round_id: notice.state for notice in notices}
+            looking = _Looking(device=device, client=client, statement=money.lines, now_ms=now_ms, before=account)
+            for each in reports:
+                looking.look_at(each, states.get(each.round_id, ""), found)
+            found.faults.extend([*apart, *taken(money.lines)])
+            payouts = unconfirmed(money.lines, account.received(device.market))
+    return Looked(faults=found.faults, payouts=payouts, notes=found.notes, unseen=found.unseen_in_words())
 
 
-def _of_bids(device: Device, client: OwnerClient, notices: Sequence[NoticeSummary], now_ms: int) -> Missing:
-    found, dropped = ask_for_bids(device, client, notices), look_for_offers(device, client, notices, now_ms)
-    return Missing(faults=[*found.faults, *dropped.faults], notes=[*found.notes, *dropped.notes])
+def _tell_unread(fault: MarketError, found: Found) -> None:
+    """That nothing is known of the money, and so of what was reported."""
+    if fault.type is ProblemType.BAD_ANSWER:
+        found.faults.append(f"What the market says of your money cannot be read: {fault}.")
+    else:
+        found.unseen.append(f"What the market says of your money could not be looked at: {silence_in_words(fault)}.")
 
 
 def _money(client: OwnerClient, owed: Callable[[], int] | None) -> tuple[Money, list[str]]:
@@ -173,16 +178,20 @@ class _Looking:
     client: OwnerClient
     statement: Sequence[Posting]
     now_ms: int
+    before: Account
+    """As it was before: read anew for a report that is at fault, and not for each of years."""
 
-    def fault(self, made: StoredReport, state: str) -> str:
-        """What is wrong about one report; ``state`` is its round's in the market's list, empty if it is not there."""
-        return fault_of(made.round_id, lambda: self._wrong(made, state) or self._less(made, state))
+    def look_at(self, made: StoredReport, state: str, found: Found) -> None:
+        """Keep what is wrong about one report; ``state`` is its round's in the market's list, empty if not there."""
+        found.look_at(made.round_id, lambda: self._wrong(made, state) or self._less(made, state))
 
     def _less(self, made: StoredReport, state: str) -> str:
         """That the receipt still says less than was promised; it is asked for again while the round is listed."""
-        account = self.device.ledger.account()
         where = (made.market, made.round_id)
-        now, bid = account.report(*where), account.bid(*where)
+        bid = self.before.bid(*where)
+        if not falls_short(bid, made.receipt):
+            return ""
+        now = self.device.ledger.account().report(*where)
         if now is None or not falls_short(bid, now.receipt):
             return ""
         if not state:
@@ -210,7 +219,7 @@ class _Looking:
 
     def _overdue(self, made: StoredReport) -> str:
         """That the round should be over by now, where it should and what was promised is not in the statement."""
-        bid = self.device.ledger.account().bid(made.market, made.round_id)
+        bid = self.before.bid(made.market, made.round_id)
         paid = paid_by(lines_of(made.round_id, self.statement)) or 0
         if bid is None or paid >= made.payment_micros or not is_overdue(bid.terms, self.now_ms):
             return ""

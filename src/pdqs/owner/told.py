@@ -68,7 +68,7 @@ class Told:
     accepted: int = 0
     """Reports from here that it signed for."""
     accepted_before: int = 0
-    """Of these, reports drawn before the one in this round: a receipt may be lost on its way and come late."""
+    """Of these, those signed for before the one in this round was drawn: what is drawn first may arrive last."""
     ordinals: frozenset[int] = frozenset()
     """How the market numbered the reports in other rounds that it signed for."""
     counted: int = 0

@@ -72,20 +72,22 @@ def enrol(
 @run.command(name="list")
 def list_rounds(market: Market = "", device: File = None) -> None:
     """The rounds you may bid in or have bid in, and what became of your reports. Ends with 1 where the market broke its
-    word in one of them."""
-    from pdqs.cli.offer_words import folded
-    from pdqs.cli.owner_rounds import payouts_in_words, rounds_in_words
+    word in one of them, or one could not be looked at."""
+    from pdqs.cli.owner_rounds import looked_in_words, rounds_in_words
+    from pdqs.protocol.problems import MarketError
 
     with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         notices = visit.client.notices()
         looked = visit.look_over(notices, lambda: visit.client.account().balance_micros)
-        shown = rounds_in_words(visit, ledger.account(), notices)
-        balance = visit.client.account().balance_micros
-    wrong = [line for fault in looked.faults for line in folded("Wrong", fault)]
-    known = [line for note in looked.notes for line in folded("Note", note)]
-    print("\n".join([shown, *wrong, *known, *payouts_in_words(looked.payouts)]))
-    print(f"The market owes you {_money(balance)}.")
-    if looked.faults:
+        found = looked_in_words(looked)
+        try:
+            shown = rounds_in_words(visit, ledger.account(), notices)
+            balance = visit.client.account().balance_micros
+        except MarketError:  # which hides nothing that was found
+            print("".join(f"{line}\n" for line in found), end="")
+            raise
+    print(shown, *found, f"The market owes you {_money(balance)}.", sep="\n")
+    if looked.faults or looked.unseen:
         raise typer.Exit(1)
 
 

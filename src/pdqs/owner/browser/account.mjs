@@ -81,6 +81,8 @@ function signedFor(receipt, standing, sent) {
 const LATER = { "sent": "sent_at_ms", "accepted": "accepted_at_ms", "refused": "refused", "paid": "paid_micros", "taken-back": "taken_back_micros" };
 
 export class Account {
+  #rounds = null; // its entries by market and round, so that they are gone through once, and not for each round
+
   constructor(entries) {
     this.entries = entries;
   }
@@ -90,7 +92,15 @@ export class Account {
   }
 
   of(market, roundId) {
-    return this.entries.filter((entry) => entry.market === market && entry.round_id === roundId);
+    if (!this.#rounds) {
+      this.#rounds = new Map();
+      for (const entry of this.entries) {
+        const name = JSON.stringify([entry.market, entry.round_id]);
+        if (this.#rounds.has(name)) this.#rounds.get(name).push(entry);
+        else this.#rounds.set(name, [entry]);
+      }
+    }
+    return this.#rounds.get(JSON.stringify([market, roundId])) ?? [];
   }
 
   /** What was spent on an attribute in all markets together; of OVERALL, on everything. */
@@ -209,20 +219,23 @@ export class Account {
 
   /** The report made in a round, with what is known to have become of it: drawn, sent, accepted, paid. */
   report(market, roundId) {
-    return this.reports().find((made) => made.market === market && made.round_id === roundId) ?? null;
+    const drawn = this.of(market, roundId).find(({ kind }) => kind === "drawn");
+    return drawn ? this.#made(drawn) : null;
   }
 
   reports() {
-    return this.all("drawn").map((drawn) => {
-      const made = { sent_at_ms: null, accepted_at_ms: null, refused: null, paid_micros: null, receipt: null, taken_back_micros: null, ...drawn };
-      for (const entry of this.of(drawn.market, drawn.round_id)) {
-        if (!(entry.kind in LATER)) continue;
-        made[LATER[entry.kind]] = entry.at_ms ?? made[LATER[entry.kind]];
-        for (const kept of ["refused", "paid_micros", "receipt", "taken_back_micros"]) if (kept in entry) made[kept] = entry[kept];
-        if (entry.kind === "paid") made.taken_back_micros = null;
-      }
-      return made;
-    });
+    return this.all("drawn").map((drawn) => this.#made(drawn));
+  }
+
+  #made(drawn) {
+    const made = { sent_at_ms: null, accepted_at_ms: null, refused: null, paid_micros: null, receipt: null, taken_back_micros: null, ...drawn };
+    for (const entry of this.of(drawn.market, drawn.round_id)) {
+      if (!(entry.kind in LATER)) continue;
+      made[LATER[entry.kind]] = entry.at_ms ?? made[LATER[entry.kind]];
+      for (const kept of ["refused", "paid_micros", "receipt", "taken_back_micros"]) if (kept in entry) made[kept] = entry[kept];
+      if (entry.kind === "paid") made.taken_back_micros = null;
+    }
+    return made;
   }
 }
 

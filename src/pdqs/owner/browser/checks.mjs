@@ -78,6 +78,13 @@ function receiptOwner(t, receipt) {
   return wrong(receipt.pseudonym === hexOf(nameOf(t)), "The market's receipt is another owner's: it does not have your name in this round.");
 }
 
+/** The market's number of her report; one beyond those known of here may come from another device of hers. */
+function receiptCounts({ reportThere: { ordinal }, made, acceptedBefore, ordinals }) {
+  const said = "The market's receipt counts your reports wrongly";
+  if (ordinal > made) return `${said}, or another device reported for you meanwhile (it counts ${ordinal}, and this browser knows of ${made}). If so, say that at your next offer, and it is taken.`;
+  return wrong(acceptedBefore < ordinal && !ordinals.includes(ordinal), `${said}.`);
+}
+
 /** That money which was noted as paid is no longer there, and what she holds. */
 function takenBack({ report, lines }) {
   const noted = notedMicros(report);
@@ -145,7 +152,7 @@ export const CHECKS = {
   "receipt asked": ["report receipt", receiptAsked],
   "receipt time": ["report receipt", (t) => wrong(t.notice.bids_close_at_ms <= t.reportThere.received_at_ms
     && t.reportThere.received_at_ms < closedMs(t), "The market's receipt says that the report came late.")],
-  "receipt count": ["report receipt", (t) => wrong(t.acceptedBefore < t.reportThere.ordinal && t.reportThere.ordinal <= t.made && !t.ordinals.includes(t.reportThere.ordinal), "The market's receipt counts your reports wrongly.")],
+  "receipt count": ["report receipt", receiptCounts],
   "receipt signature": ["report receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "ReportReceipt", t.reportThere), "The market's receipt is not signed by its key.")],
   "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere, "The market signed for your report and now has none.")],
   "payment": ["payment", (t) => wrong(t.paidMicros === t.report.payment_micros,

@@ -16,10 +16,11 @@ import { systemWords } from "./randomiser.mjs";
 import { fallsShort } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 
-/** Of the reports that the market signed for, those drawn before the one in this round: a receipt may be lost and come late. */
-function acceptedBefore(mine, round) {
-  const place = mine.findIndex((made) => made.round_id === round);
-  return mine.slice(0, place < 0 ? mine.length : place).filter((made) => made.accepted_at_ms !== null).length;
+/** Of the reports that the market signed for, those signed for before the one in this round was drawn: what is drawn first may arrive last. */
+function acceptedBefore(account, market, round) {
+  const here = account.entries.filter((entry) => entry.market === market);
+  const place = here.findIndex(({ kind, round_id: about }) => kind === "drawn" && about === round);
+  return new Set(here.slice(0, place < 0 ? here.length : place).filter(({ kind }) => kind === "accepted").map(({ round_id: about }) => about)).size;
 }
 
 /** Where her answer is none of those that there are. */
@@ -72,7 +73,7 @@ export class Device {
       report: account.report(this.market, notice.round_id),
       made: mine.length + account.elsewhere(this.market), // those from here, and those elsewhere that she knows of
       accepted: mine.filter((made) => made.accepted_at_ms !== null).length, // from here alone
-      acceptedBefore: acceptedBefore(mine, notice.round_id),
+      acceptedBefore: acceptedBefore(account, this.market, notice.round_id),
       ordinals: mine.filter((made) => made.round_id !== notice.round_id && made.receipt).map((made) => JSON.parse(made.receipt).ordinal),
       counted: 0, bidThere: null, reportThere: null,
       lots: account.lots(this.market, notice.round_id),
@@ -148,6 +149,7 @@ export class Device {
   async takeBidReceipt(notice, receipt, sent = null) {
     const heard = await this.look(notice);
     const told = { ...heard, bidThere: receipt, bid: sent ?? heard.bid };
+    if (!told.bid) throw new Refusal("Your bid was withdrawn meanwhile, from another tab: you have none in this round.");
     await refuse("bid receipt", told, this.checks);
     if (told.bid.accepted && !fallsShort(told.bid, told.bid.receipt)) return;
     await this.note("bid-accepted", { ...this.at(notice.round_id), at_ms: receipt.placed_at_ms, receipt: JSON.stringify(receipt) });

@@ -70,13 +70,13 @@ async function wrongOf(visit, { round_id: round, terms }, listed) {
   return listed || found.isNote ? found : { wrong: GONE };
 }
 
-/** The same, and what was refused on the way. */
+/** The same, where the round may be gone. */
 async function lookAt(visit, bid, listed) {
   try {
     return await wrongOf(visit, bid, listed);
   } catch (fault) {
-    if (!(fault instanceof Refusal) && fault.status !== 404) throw fault;
-    return { wrong: fault.status === 404 && !listed ? GONE : fault.message };
+    if (fault.status !== 404 || listed) throw fault;
+    return { wrong: GONE };
   }
 }
 
@@ -86,15 +86,13 @@ export function inTurn(due, nowMs) {
   return [...due.slice(first), ...due.slice(0, first)].slice(0, MOST_LOOKS);
 }
 
-/** Of those bids: the ones that it made no offer for, as {faults, notes} of {round, text, wrong}. */
-export async function lookForOffers(visit, listed) {
-  const [account, found, now] = [await visit.device.account(), { faults: [], notes: [] }, visit.clock()];
+/** Of those bids: the ones that it made no offer for. */
+export async function lookForOffers(visit, listed, found) {
+  const [account, now] = [await visit.device.account(), visit.clock()];
   const states = new Map(listed.map(({ round_id: round, state }) => [round, state]));
   const stateOf = (bid) => states.get(bid.round_id) ?? "";
   const due = untold(account, visit.device.market).filter((bid) => isDue(bid, stateOf(bid), now));
   for (const bid of inTurn(due, now)) {
-    const { wrong, isNote } = await lookAt(visit, bid, stateOf(bid));
-    if (wrong) (isNote ? found.notes : found.faults).push({ round: bid.round_id, text: JSON.parse(bid.question).text, wrong });
+    await found.lookAt({ round: bid.round_id, text: JSON.parse(bid.question).text }, () => lookAt(visit, bid, stateOf(bid)));
   }
-  return found;
 }

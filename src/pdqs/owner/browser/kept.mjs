@@ -10,6 +10,41 @@ import { fallsShort, SAYS_LESS } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 
 const MOST_LOOKS = 20; // a market is not asked about every bid of years that never came to it
+const MOST_SILENT = 3; // nor is it waited for once it has not answered about so many rounds
+
+/** Of rounds that were looked at: what is at fault, and what is to be known, as {round, text, wrong}. Whoever does not answer about
+ * one round hides nothing about another: `unseen` has what could not be looked at, `leftOut` those that were not asked about then. */
+export class Found {
+  constructor() {
+    Object.assign(this, { faults: [], notes: [], unseen: [], leftOut: new Set() });
+  }
+
+  /** Keep what is wrong about one round, which `look` tells as {wrong, isNote}. */
+  async lookAt(about, look) {
+    if (this.unseen.length >= MOST_SILENT) { this.leftOut.add(about.round); return; }
+    try {
+      const { wrong, isNote } = await look();
+      if (wrong) (isNote ? this.notes : this.faults).push({ ...about, wrong });
+    } catch (fault) {
+      if (fault instanceof Refusal || fault.status === 404) this.faults.push({ ...about, wrong: fault.message });
+      else this.unseen.push({ ...about, wrong: `It could not be looked at. ${silenceOf(fault)}` });
+    }
+  }
+
+  /** What could not be looked at, and that others were not. */
+  unseenInWords() {
+    const { size } = this.leftOut;
+    const others = size === 1 ? "another round was" : `${size} other rounds were`;
+    const more = size ? [{ round: "", text: "", wrong: `The market did not answer, so that ${others} not looked at.` }] : [];
+    return [...this.unseen, ...more];
+  }
+}
+
+/** Why nothing is known, where the market said no or nothing at all; any other fault is none of these. */
+export function silenceOf(fault) {
+  if (fault.status === undefined && fault.name !== "Silence") throw fault;
+  return fault.message;
+}
 
 /** Where the receipt of a report that is kept says less than the terms promise: ask for what was promised. */
 export async function renewReportReceipt(visit, notice) {
@@ -54,21 +89,15 @@ export async function askForBid(visit, notice) {
   return "";
 }
 
-/** The same for the rounds of a market's list, as {faults, notes} of {round, text, wrong}; of those that are over, only where
- * the market has a bid. */
-export async function askForBids(visit, listed) {
+/** The same for the rounds of a market's list; of those that are over, only where the market has a bid. */
+export async function askForBids(visit, listed, found) {
   const account = await visit.device.account();
-  const found = { faults: [], notes: [] };
   const missing = listed.filter(({ round_id: round, state }) => state !== "cancelled" && lacks(account, visit.device.market, round));
   for (const { round_id: round, state } of missing.slice(0, MOST_LOOKS)) {
     const about = { round, text: JSON.parse(account.bid(visit.device.market, round).question).text };
-    try {
+    await found.lookAt(about, async () => {
       const note = await askForBid(visit, await visit.notice(round));
-      if (note && ["open", "reporting"].includes(state)) found.notes.push({ ...about, wrong: note });
-    } catch (fault) {
-      if (!(fault instanceof Refusal) && fault.status !== 404) throw fault;
-      found.faults.push({ ...about, wrong: fault.message });
-    }
+      return { wrong: ["open", "reporting"].includes(state) ? note : "", isNote: true };
+    });
   }
-  return found;
 }

@@ -7,7 +7,7 @@
 import { notedMicros } from "./account.mjs";
 import { refuse } from "./checks.mjs";
 import { lookForOffers, untold } from "./dropped.mjs";
-import { askForBids, lacksReceipts, renewReportReceipt } from "./kept.mjs";
+import { askForBids, Found, lacksReceipts, renewReportReceipt, silenceOf } from "./kept.mjs";
 import { money } from "./money.mjs";
 import { isOverdue, overdueInWords } from "./overdue.mjs";
 import { fallsShort, linesOf, paidBy, SAYS_LESS } from "./receipts.mjs";
@@ -92,9 +92,8 @@ async function wrongOf(visit, made, state, statement) {
 }
 
 /** That the receipt still says less than was promised; it is asked for again while the round is listed. */
-async function lessOf(visit, { round_id: round }, state) {
-  const [bid, now] = [await visit.device.bidFor(round), await visit.device.reportFor(round)];
-  if (!fallsShort(bid, now.receipt)) return "";
+async function lessOf(visit, { round_id: round, receipt }, state, bid) {
+  if (!fallsShort(bid, receipt) || !fallsShort(bid, (await visit.device.reportFor(round)).receipt)) return "";
   if (!state) return SAYS_LESS;
   await renewReportReceipt(visit, await visit.notice(round));
   return "";
@@ -124,31 +123,31 @@ export async function lookOver(visit, listed = null) {
   const isLacking = lacksReceipts(account, visit.device.market);
   if (!reports.length && !isLacking && !untold(account, visit.device.market).length) return { faults: [], payouts: [], notes: [] };
   const rounds = listed ?? await visit.notices();
-  const parts = [isLacking ? await askForBids(visit, rounds) : { faults: [], notes: [] }, await lookForOffers(visit, rounds)];
-  const [lost, notes] = [parts.flatMap(({ faults }) => faults), parts.flatMap((part) => part.notes)];
-  if (!reports.length) return { faults: lost, payouts: [], notes };
-  const states = new Map(rounds.map(({ round_id: round, state }) => [round, state]));
+  const found = new Found();
+  if (isLacking) await askForBids(visit, rounds, found);
+  await lookForOffers(visit, rounds, found);
+  const payouts = reports.length ? await lookAtMoney(visit, reports, rounds, found) : [];
+  return { faults: found.faults, payouts, notes: [...found.unseenInWords(), ...found.notes] };
+}
+
+/** What became of these reports, and of the money beside them; the payouts that she has not said she got come back. */
+async function lookAtMoney(visit, reports, rounds, found) {
+  const [account, states] = [await visit.device.account(), new Map(rounds.map(({ round_id: round, state }) => [round, state]))];
   let statement;
   let apart;
   try {
     ({ lines: statement, apart } = await moneyOf(visit));
   } catch (fault) {
-    if (!(fault instanceof Refusal)) throw fault;
-    return { payouts: [], notes, faults: [...lost, { round: "", text: "", wrong: `What the market says of your money cannot be read: ${fault.message}` }] };
+    const about = { round: "", text: "" };
+    if (fault instanceof Refusal) found.faults.push({ ...about, wrong: `What the market says of your money cannot be read: ${fault.message}` });
+    else found.unseen.push({ ...about, wrong: `What the market says of your money could not be looked at. ${silenceOf(fault)}` });
+    return [];
   }
-  const found = [];
   for (const made of reports) {
-    let wrong;
-    try {
-      const state = states.get(made.round_id) ?? "";
-      wrong = await wrongOf(visit, made, state, statement) || await lessOf(visit, made, state);
-    } catch (fault) {
-      if (!(fault instanceof Refusal) && fault.status !== 404) throw fault;
-      wrong = fault.message;
-    }
-    if (wrong) found.push({ round: made.round_id, text: made.text, wrong });
+    const state = states.get(made.round_id) ?? "";
+    await found.lookAt({ round: made.round_id, text: made.text }, async () =>
+      ({ wrong: await wrongOf(visit, made, state, statement) || await lessOf(visit, made, state, account.bid(made.market, made.round_id)) }));
   }
-  const unaccounted = [...apart, ...taken(statement)];
-  const faults = [...lost, ...found, ...unaccounted.map((wrong) => ({ round: "", text: "", wrong }))];
-  return { faults, notes, payouts: unconfirmed(statement, account.received(visit.device.market)) };
+  found.faults.push(...[...apart, ...taken(statement)].map((wrong) => ({ round: "", text: "", wrong })));
+  return unconfirmed(statement, account.received(visit.device.market));
 }
