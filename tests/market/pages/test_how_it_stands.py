@@ -106,3 +106,13 @@ def test_the_page_of_the_api_shows_names_as_code(town: Town, look: Look) -> None
     page = look(town.consumer, "/docs")
     assert "``" not in page
     assert "Bid, or change the bid that <code>replaces</code> names." in page
+
+
+def test_a_draft_shows_every_answer_that_owners_may_choose(town: Town, look: Look) -> None:
+    labels = [f"answer {place}" for place in range(1, 13)]
+    domain = DomainMessage(kind="categories", labels=labels, size=12)
+    asked = plan(query=QueryMessage(kind="histogram", text="Which?", domain=domain))
+    draft = round_steps.draft_round(town.market, town.consumer, asked, "a-draft-with-answers").round_id
+    page = look(town.consumer, f"/consumer/rounds/{draft}")
+    assert "All 12 answers" in page
+    assert all(f"<li>{label}</li>" in page for label in labels)

@@ -155,3 +155,23 @@ def test_a_device_from_her_own_machine_says_so_too_where_its_script_is_lost(
     page.locator("#manifest", has_text=manifest_hash()).wait_for(state="attached")  # under details
     assert page.locator("#late").count() == 0
     page.close()
+
+
+def test_a_cap_without_the_name_of_its_fact_does_not_become_the_one_for_everything(
+    site: Site, browser: Browser
+) -> None:
+    _, code = site.invite("owner", "Flo")
+    visitor = Visitor(browser, site, **PHONE)
+    visitor.enter(code)
+    visitor.go("/owner/privacy")
+    visitor.page.get_by_text("Set a cap before anything is asked").click()
+    visitor.page.get_by_label("Lifetime cap on epsilon").fill("100")
+    visitor.press("Set it")
+    visitor.page.locator("#trouble").get_by_text("Name the fact that this cap is for").wait_for()
+    assert visitor.page.get_by_label("Fact", exact=True).get_attribute("aria-invalid") == "true"
+    visitor.page.get_by_label("Fact", exact=True).fill("income")
+    visitor.press("Set it")
+    visitor.page.get_by_text("of 100.0000 epsilon").wait_for()
+    assert "of 12.0000 epsilon, in 0 reports" in visitor.page.locator("#spending").inner_text()
+    assert visitor.page.locator("#trouble").is_hidden()
+    visitor.context.close()

@@ -54,3 +54,14 @@ def test_a_draft_for_groups_of_too_few_together_says_that_it_would_be_refused(to
     everyone = drafts.draft_round(town.market, town.consumer, plan(minimum_owners=8), "a-draft-for-everyone")
     assert "cannot be opened" not in page_of(town, enough.round_id)
     assert "6 owners could bid in it now, and it needs 8" in page_of(town, everyone.round_id)
+
+
+def test_a_forecast_for_more_owners_than_there_are_is_not_said_to_be_for_those_there_are(town: Town) -> None:
+    """It is made for as many as the round needs: with fewer nobody is asked."""
+    town.add_owners(6)
+    few = drafts.draft_round(town.market, town.consumer, plan(minimum_owners=60), "a-draft-that-needs-more")
+    shown = page_of(town, few.round_id)
+    assert "If as many owners bid as it needs, which is 60." in shown
+    assert "If every owner of this market bids" not in shown
+    enough = drafts.draft_round(town.market, town.consumer, plan(minimum_owners=6), "a-draft-for-those-there-are")
+    assert "If every owner of this market bids" in page_of(town, enough.round_id)

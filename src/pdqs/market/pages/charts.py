@@ -24,7 +24,7 @@ _WIDTH = 360.0
 
 
 def precision(curve: Sequence[ForecastPoint], budget_micros: int, mark: Mark = ".") -> Svg:
-    """Half-width in points against the budget on a logarithmic scale, with the plan's own budget marked."""
+    """Half-width in points against the budget on a logarithmic scale, the plan's own marked if it gives an answer."""
     known = [(p.budget_micros / 1e6, 100 * p.half_width) for p in curve if p.half_width is not None]
     if len(known) < 2:
         why = "There was no time to try other budgets." if len(curve) < 2 else "Other budgets would give no answer."
@@ -40,8 +40,10 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int, mark: Mark = "
 
     points = [(across(b), down(w)) for b, w in known]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    here = min(known, key=lambda point: abs(math.log(point[0] * 1e6 / budget_micros)))
-    x, y = across(here[0]), down(here[1])
+    marked: list[Svg] = []
+    for budget, width in known:
+        if round(1e6 * budget) == budget_micros:  # a plan that gives no answer has no place on the line
+            marked = _here(across(budget), down(width), bottom, f"± {short(width, mark=mark)}")
     body = [
         *_y_axis(y_ticks, down, left, right, mark),
         *_x_axis(_log_ticks(min(budgets), max(budgets)), across, bottom, mark),
@@ -49,15 +51,22 @@ def precision(curve: Sequence[ForecastPoint], budget_micros: int, mark: Mark = "
             "polygon", class_="area", points=f"{points[0][0]:.1f},{bottom:g} {line} {points[-1][0]:.1f},{bottom:g}"
         ),
         element("polyline", class_="line", points=line),
-        element("line", class_="guide", x1=x, y1=y, x2=x, y2=bottom),
-        element("circle", class_="dot", cx=x, cy=y, r=6),
-        element("text", f"± {short(here[1], mark=mark)}", class_="strong", x=x + 10, y=y - 8),
+        *marked,
         _label(left - 6, 12, "± points", "start"),
         _label(0.5 * (left + right), height - 8, "budget", "middle"),
     ]
     ends = [(short(widths[end], mark=mark), fixed(budgets[end], 2, mark)) for end in (0, -1)]
     text = f"From ± {ends[0][0]} points at a budget of {ends[0][1]} to ± {ends[1][0]} at {ends[1][1]}."
     return _chart("precision", height, "Precision against budget", text, body)
+
+
+def _here(x: float, y: float, bottom: float, words: str) -> list[Svg]:
+    """A place on a line, with what it stands for."""
+    return [
+        element("line", class_="guide", x1=x, y1=y, x2=x, y2=bottom),
+        element("circle", class_="dot", cx=x, cy=y, r=6),
+        element("text", words, class_="strong", x=x + 10, y=y - 8),
+    ]
 
 
 def interval(
@@ -154,7 +163,8 @@ def over_time(
 ) -> Svg:
     """Answers to one question, round by round in the order they ended, each with its interval."""
     left, right, top, bottom, height = 48.0, _WIDTH - 14, 16.0, 176.0, 200.0
-    ticks = _linear_ticks(min(low for low, _ in intervals), max(high for _, high in intervals) + 1e-9)
+    least, most = min(low for low, _ in intervals), max(high for _, high in intervals)
+    ticks = _linear_ticks(least, max(most, least + 1e-4 * (abs(least) or 1.0)))  # answers may all be one and the same
     span, first = (max(moments) - min(moments)) or 1.0, min(moments)
 
     def down(value: float) -> float:
@@ -197,7 +207,7 @@ def _logarithmic(low: float, high: float, left: float, right: float) -> Scale:
 
 def _y_axis(ticks: Sequence[float], down: Scale, left: float, right: float, mark: Mark) -> list[Svg]:
     lines = [element("line", class_="grid", x1=left, y1=down(t), x2=right, y2=down(t)) for t in ticks]
-    return [*lines, *(_label(left - 6, down(t) + 4, styled(f"{t:g}", mark), "end") for t in ticks)]
+    return [*lines, *(_label(left - 6, down(t) + 4, _tick_text(t, mark), "end") for t in ticks)]
 
 
 def _x_axis(ticks: Sequence[float], across: Scale, bottom: float, mark: Mark) -> list[Svg]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import final
 
 from fastapi import APIRouter, Request, Response
@@ -55,11 +56,18 @@ def compare(request: Request, session: ConsumerSession, like: Identifier) -> Res
 
 
 def _answers(market: Market, user: User, plan: RoundPlan) -> list[Answered]:
-    """Those with one figure, of the last rounds on the same fact, of the same kind."""
+    """Those with one figure, of the last rounds that asked the same of the same."""
     settled = reads.rounds_page(market, user, state="settled", limit=_LOOKED_AT).items
-    alike = [one for one in settled if (one.plan.kind, one.plan.attribute) == (plan.query.kind, plan.attribute)]
-    found = [(one, reads.answer(market, user, one.round_id)) for one in alike[:_SHOWN]]
+    similar = (one for one in settled if (one.plan.kind, one.plan.attribute) == (plan.query.kind, plan.attribute))
+    alike = (one for one in similar if _asks_the_same(reads.round_by_id(market, user, one.round_id).plan, plan))
+    found = [(one, reads.answer(market, user, one.round_id)) for one in islice(alike, _SHOWN)]
     return [_answered(one, answer) for one, answer in reversed(found) if len(answer.values) == 1]
+
+
+def _asks_the_same(one: RoundPlan, other: RoundPlan) -> bool:
+    """Whether two plans of a kind, on one fact, are after the same figure of the same owners."""
+    same_figure = one.query.kind != QueryKind.QUANTILE or one.query.p == other.query.p
+    return same_figure and set(one.groups) == set(other.groups)
 
 
 def _answered(one: RoundSummary, answer: AnswerMessage) -> Answered:

@@ -29,11 +29,12 @@ from pdqs.market.pages.stage_picture import narrowing, value_at
 from pdqs.market.times import left, moment_text
 from pdqs.model.money import PLAIN, Currency, decimals_of
 from pdqs.model.names import QueryKind
+from pdqs.model.spelling import Mark
 from pdqs.owner.answers import numbers_in_words
 from pdqs.owner.bundle import manifest_hash
 from pdqs.owner.lots import chance_in_words
 from pdqs.owner.price import odds_in_words
-from pdqs.protocol.market_messages import RoundStanding
+from pdqs.protocol.market_messages import QueryMessage, RoundStanding
 
 _HERE = Path(__file__).parent
 
@@ -100,6 +101,7 @@ def _environment(currency: Currency = PLAIN) -> Environment:
         numerals.fixed,
         numerals.people,
         numerals.in_style,
+        sought,
     )
     environment.filters.update({each.__name__: partial(each, mark=mark) for each in written})
     environment.filters.update(
@@ -133,6 +135,17 @@ def _environment(currency: Currency = PLAIN) -> Environment:
         QueryKind=QueryKind,
     )
     return environment
+
+
+def sought(query: QueryMessage, mark: Mark = ".") -> str:
+    """What a query is after, in words; of a quantile, which one it is.
+
+    >>> sought(QueryMessage(kind="mean", text="")), sought(QueryMessage(kind="quantile", text="", p=0.025), ",")
+    ('The mean', 'The value that 2,5 in 100 do not exceed')
+    """
+    if query.kind == QueryKind.QUANTILE:
+        return f"The value that {numerals.short(100 * query.p, 6, mark)} in 100 do not exceed"
+    return KIND_WORDS[query.kind]
 
 
 KIND_WORDS = {kind.value: kind.words for kind in QueryKind}

@@ -37,6 +37,16 @@ async function setCap(event, device, attribute, field) {
   await present(device);
 }
 
+/** The cap of a fact that she names: without a name it would be the one for everything together, which she did not mean. */
+async function setNamedCap(event, device, fact, field) {
+  const name = fact.value.trim();
+  fact.setAttribute("aria-invalid", String(!name));
+  if (name) { await setCap(event, device, name, field); return; }
+  event.preventDefault();
+  trouble(new Error("Name the fact that this cap is for, such as income. The cap for everything together has a field of its own. Nothing was changed."));
+  fact.focus({ preventScroll: true });
+}
+
 /** Whether a report was sent under another sign-in than this one. */
 const isOfAnother = (device) => (made) => made.market !== device.market;
 
@@ -80,7 +90,7 @@ try {
   const { device } = visit;
   const fact = document.getElementById("new-fact");
   document.getElementById("cap-form").addEventListener("submit", (event) =>
-    setCap(event, device, fact.value.trim(), document.getElementById("first-cap")));
+    setNamedCap(event, device, fact, document.getElementById("first-cap")));
   const saving = (id, save) => document.getElementById(id).addEventListener("click", () => { calm(); device.account().then(save).catch(trouble); });
   saving("export-page", savePage);
   saving("export-data", (account) => saveData(account, [device.market]));
