@@ -37,6 +37,25 @@ def test_people_are_found_by_a_part_of_their_name_or_id_a_page_at_a_time(either_
     assert [one.role for one in people_like(town.market, town.operator, role="consumer").items] == ["consumer"]
 
 
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("Émile Zola", ["Émile", "émile", "ÉMILE ZOLA", "e\u0301mile", "zola", "mile"]),
+        ("Ева Мюллер", ["Ева", "ева мюллер", "ЕВА", "мюл", "юлл"]),
+        ("İpek", ["İpek", "pek"]),
+        ("ZOE\u0308 SMIT", ["Zoë", "zoe\u0308 smit", "ZOË"]),
+    ],
+)
+def test_whoever_is_called_in_letters_beyond_english_is_found_by_them(
+    either_town: Town, name: str, typed: list[str]
+) -> None:
+    new = NewUser(role="owner", name=name)
+    found = people.register_user(either_town.market, either_town.operator, new, "the-one-who-is-looked-for").user
+    for text in typed:
+        listed = people_like(either_town.market, either_town.operator, text).items
+        assert [one.user_id for one in listed] == [found.user_id], f"{text!r} finds {name!r}"
+
+
 def test_what_is_owed_has_a_next_page_and_can_be_searched(either_town: Town) -> None:
     town = either_town
     owe(town, [10_000 * (i + 1) for i in range(12)])
