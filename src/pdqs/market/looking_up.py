@@ -52,8 +52,11 @@ def payables_like(
 def owed() -> Select[object]:
     """Owners with money to come: id, name and balance."""
     hers = accounts.c.account == "owner:" + users.c.user_id
+    # The same the other way round: SQLite begins with accounts, and would go through all people for each of them.
+    whose = users.c.user_id == func.substr(accounts.c.account, len("owner:") + 1)
     columns = (users.c.user_id, users.c.name, accounts.c.balance_micros)
-    return select(*columns).join(accounts, hers).where(accounts.c.kind == "owner", accounts.c.balance_micros > 0)
+    found = select(*columns).join(accounts, and_(hers, whose))
+    return found.where(accounts.c.kind == "owner", accounts.c.balance_micros > 0)
 
 
 def how_many_owed(market: Market, actor: User) -> int:
