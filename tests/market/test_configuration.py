@@ -185,3 +185,10 @@ def test_what_a_cluster_sets_for_a_service_of_our_name_is_no_mistyped_setting(na
     assert settings_from({name: "tcp://10.0.0.1:5432"}) == settings_from({})
     with pytest.raises(PdqsError, match="there is no setting"):
         settings_from({name: "tcp://10.0.0.1:5432", "PDQS_RETENTION_DAY": "30"})
+
+
+def test_a_file_that_was_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    """Nobody sees the mark that some editors put before the first letter."""
+    path = tmp_path / "market.toml"
+    path.write_text("workers = 1\ncode_hours = 5\n", encoding="utf-8-sig")
+    assert settings_from({}, str(path)).code_hours == 5

@@ -9,9 +9,10 @@ import pytest
 
 from market.owing import asked_for, owe
 from market.town import Town
-from pdqs.market import groups, payout_confirmations, payouts
+from pdqs.market import groups, payout_confirmations, payouts, round_steps
 from pdqs.market.group_files import add_from
 from pdqs.market.invitation_files import guests_in
+from pdqs.market.list_remarks import remarks_on
 from pdqs.model.errors import PdqsError
 from pdqs.protocol.market_messages import NewUser
 from pdqs.protocol.problems import UnprocessableError
@@ -183,3 +184,14 @@ def test_what_stands_above_a_column_of_names_is_nobody(heading: str) -> None:
 )
 def test_other_words_for_a_name_are_other_columns_where_one_is_called_name(text: str) -> None:
     assert guests_in(text.encode()).names == ["Ann", "Bo"]
+
+
+@pytest.mark.parametrize("written", ["Zoe\u0308 Lee", "Zoë  Lee"])
+def test_names_that_look_the_same_are_one_name_however_their_signs_are_put_together(town: Town, written: str) -> None:
+    """They stand on a page as one, so they are told apart by a mark, and are on a list twice."""
+    listed = guests_in(f"name\n{written}\n".encode())
+    assert listed.names == ["Zoë Lee"]
+    before = NewUser(role="owner", name=written)  # by a program, or by an earlier version
+    round_steps.register_user(town.market, town.operator, before, "somebody-who-is-here")
+    remarks = remarks_on(town.market, town.operator, "owner", listed, "a-key-for-this-list")
+    assert remarks.doubted == {0}

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 import segno.encoder
+from sqlalchemy import func, select
+from sqlalchemy.dialects import sqlite
 
 from market.owing import confirmation, owe
 from market.town import Town
@@ -16,7 +18,8 @@ from pdqs.market import access, own_data, payout_confirmations, payouts, people,
 from pdqs.market.deeds import deeds_page
 from pdqs.market.invitation_files import Guest, guest_files, guests_in
 from pdqs.market.invitations import register_many
-from pdqs.market.looking_up import how_many_owed, journal_page, payables_like, people_like
+from pdqs.market.looking_up import how_many_owed, journal_page, not_in_a_batch, owed, payables_like, people_like
+from pdqs.market.store.schema import accounts, users
 from pdqs.protocol.market_messages import NewUser, Transfer
 from pdqs.protocol.operator_messages import MOST_AT_ONCE, NewUsers
 from pdqs.protocol.problems import ConflictError, ForbiddenError, MarketError, UnprocessableError
@@ -37,6 +40,25 @@ def test_people_are_found_by_a_part_of_their_name_or_id_a_page_at_a_time(either_
     assert [one.role for one in people_like(town.market, town.operator, role="consumer").items] == ["consumer"]
 
 
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("Émile Zola", ["Émile", "émile", "ÉMILE ZOLA", "e\u0301mile", "zola", "mile"]),
+        ("Ева Мюллер", ["Ева", "ева мюллер", "ЕВА", "мюл", "юлл"]),
+        ("İpek", ["İpek", "pek"]),
+        ("ZOE\u0308 SMIT", ["Zoë", "zoe\u0308 smit", "ZOË"]),
+    ],
+)
+def test_whoever_is_called_in_letters_beyond_english_is_found_by_them(
+    either_town: Town, name: str, typed: list[str]
+) -> None:
+    new = NewUser(role="owner", name=name)
+    found = people.register_user(either_town.market, either_town.operator, new, "the-one-who-is-looked-for").user
+    for text in typed:
+        listed = people_like(either_town.market, either_town.operator, text).items
+        assert [one.user_id for one in listed] == [found.user_id], f"{text!r} finds {name!r}"
+
+
 def test_what_is_owed_has_a_next_page_and_can_be_searched(either_town: Town) -> None:
     town = either_town
     owe(town, [10_000 * (i + 1) for i in range(12)])
@@ -45,6 +67,21 @@ def test_what_is_owed_has_a_next_page_and_can_be_searched(either_town: Town) -> 
     assert (len(first.items), len(rest.items), rest.next) == (10, 2, None)
     assert how_many_owed(town.market, town.operator) == 12
     assert [one.balance_micros for one in payables_like(town.market, town.operator, "owner 12").items] == [120_000]
+
+
+@pytest.mark.parametrize("asked", ["how many", "the page", "a batch"])
+def test_what_is_owed_is_found_without_going_through_everyone_for_each(town: Town, asked: str) -> None:
+    """It took half a second of 3,000 owners, and grew with their square."""
+    dear = owed().where(accounts.c.balance_micros >= 10_000)
+    query = {
+        "how many": select(func.count()).select_from(dear.subquery()),
+        "the page": owed().order_by(users.c.user_id).limit(51),
+        "a batch": dear.where(not_in_a_batch()).order_by(accounts.c.balance_micros.desc(), users.c.user_id).limit(2000),
+    }[asked]
+    text = query.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+    with town.market.store.read() as connection:
+        first, *others = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}")]
+    assert [step for step in others if step.startswith("SCAN")] == [], f"after {first}"
 
 
 def test_a_list_of_names_becomes_invitations_that_work_once(either_town: Town) -> None:

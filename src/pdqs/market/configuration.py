@@ -48,7 +48,7 @@ def settings_from(
 
 def _from_file(path: Path) -> Told:
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as fault:
         raise FileError(f"configuration {str(path)!r} cannot be read: {fault.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -72,8 +73,8 @@ def in_words(words: Sequence[str], most: int = _NAMED) -> str:
 
 
 def _alike(name: str) -> str:
-    """A name as far as it tells people apart: neither its large letters nor its spaces do."""
-    return " ".join(name.split()).casefold()
+    """A name as far as it tells people apart: large letters, spaces, and how an accent is kept do not."""
+    return unicodedata.normalize("NFC", " ".join(name.split()).casefold())
 
 
 def _known_words(listed: GuestList, known: Sequence[int]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Collection
 from contextlib import suppress
 
@@ -51,8 +52,11 @@ def payables_like(
 def owed() -> Select[object]:
     """Owners with money to come: id, name and balance."""
     hers = accounts.c.account == "owner:" + users.c.user_id
+    # The same the other way round: SQLite begins with accounts, and would go through all people for each of them.
+    whose = users.c.user_id == func.substr(accounts.c.account, len("owner:") + 1)
     columns = (users.c.user_id, users.c.name, accounts.c.balance_micros)
-    return select(*columns).join(accounts, hers).where(accounts.c.kind == "owner", accounts.c.balance_micros > 0)
+    found = select(*columns).join(accounts, and_(hers, whose))
+    return found.where(accounts.c.kind == "owner", accounts.c.balance_micros > 0)
 
 
 def how_many_owed(market: Market, actor: User) -> int:
@@ -114,6 +118,27 @@ def _named(text: str) -> ColumnElement[bool]:
         return and_(True)
     if "\x00" in wanted:  # no name has it, and PostgreSQL would not even look
         return false()
-    within = func.lower(users.c.name).contains(wanted.lower(), autoescape=True)
-    found = or_(within, users.c.user_id.startswith(wanted, autoescape=True))
+    found = or_(*map(_within_name, _spellings(wanted)), users.c.user_id.startswith(wanted, autoescape=True))
     return or_(found, users.c.user_id.endswith(wanted, autoescape=True)) if _MARK.fullmatch(wanted) else found
+
+
+def _within_name(text: str) -> ColumnElement[bool]:
+    """Users whose name has this text in it. The database makes both small, and so by one rule."""
+    pattern = re.sub(r"([/%_])", r"/\1", text)
+    return func.lower(users.c.name).like(func.lower(f"%{pattern}%"), escape="/")
+
+
+def _spellings(text: str) -> list[str]:
+    """The ways to write a text that a database may tell apart: SQLite makes no letters small but English ones.
+
+    An accent may be a part of its letter or stand behind it, as in lists that were saved on some systems.
+
+    >>> _spellings("Ann")
+    ['Ann']
+    >>> _spellings("Ева")
+    ['ЕВА', 'Ева', 'ева']
+    """
+    if text.isascii():
+        return [text]
+    ways = {text, text.lower(), text.upper(), text.title()}
+    return sorted({unicodedata.normalize(form, way) for way in ways for form in ("NFC", "NFD")})

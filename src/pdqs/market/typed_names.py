@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -11,16 +12,19 @@ from pdqs.protocol.device_messages import MOST_LETTERS, Name
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 _PASTED = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]+"
+_SPACES = re.compile(" {2,}")
 _ENDS = re.compile(f"^{_PASTED}|{_PASTED}$")
 
 
 def typed_name(text: str) -> str:
-    """A name without what came along with it at its ends and shows nothing: two people would look like one by it.
+    """A name in one spelling of its accents and spaces, without what shows nothing at its ends.
 
-    >>> typed_name(" Ann\\N{ZERO WIDTH SPACE}"), typed_name("\\N{WORD JOINER}")
-    ('Ann', '')
+    Two people would look like one by any of these, and have no mark that tells them apart.
+
+    >>> typed_name(" Ann\\N{ZERO WIDTH SPACE}"), typed_name("\\N{WORD JOINER}"), typed_name("Zoe\\u0308  Lee")
+    ('Ann', '', 'Zoë Lee')
     """
-    return _ENDS.sub("", text)
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", _ENDS.sub("", text)))
 
 
 def fault_of_name(name: str, what: str = "the name") -> str:
