@@ -112,7 +112,7 @@ def test_an_answer_that_nobody_reads_does_not_wait_for_ever(town: Town) -> None:
 
 
 def test_many_unfinished_requests_do_not_take_the_market_away(town: Town) -> None:
-    with ExitStack() as open_, _serving(town, most_connections=40) as address:
+    with _serving(town, most_connections=40) as address, ExitStack() as open_:
         for _ in range(200):
             open_.enter_context(_said(address, b"GET /healthz HTTP/1.1\r\nHost"))
         began = time.monotonic()
@@ -124,7 +124,7 @@ UNSENT = HEAD + b"Content-Length: 50\r\n\r\n"
 
 
 def test_many_bodies_that_never_come_do_not_take_the_market_away(town: Town) -> None:
-    with ExitStack() as open_, _serving(town, most_connections=40) as address:
+    with _serving(town, most_connections=40) as address, ExitStack() as open_:
         for _ in range(200):
             open_.enter_context(_said(address, UNSENT))
         for _ in range(5):
@@ -132,7 +132,7 @@ def test_many_bodies_that_never_come_do_not_take_the_market_away(town: Town) -> 
 
 
 def test_who_waited_longest_for_a_body_goes_first(town: Town) -> None:
-    with ExitStack() as open_, _serving(town, most_connections=5) as address:
+    with _serving(town, most_connections=5) as address, ExitStack() as open_:
         lines = []
         for _ in range(6):
             lines.append(open_.enter_context(_said(address, UNSENT)))
@@ -145,7 +145,7 @@ def test_who_waited_longest_for_a_body_goes_first(town: Town) -> None:
 
 @pytest.mark.parametrize("trusted", ["", "127.0.0.1", "127.0.0.0/8"])
 def test_one_address_has_its_share_of_connections_and_a_proxy_is_not_counted(town: Town, trusted: str) -> None:
-    with ExitStack() as open_, _serving(town, most_connections_each=5, trusted_proxies=trusted) as address:
+    with _serving(town, most_connections_each=5, trusted_proxies=trusted) as address, ExitStack() as open_:
         lines = []
         for _ in range(6):
             lines.append(open_.enter_context(_said(address, UNSENT)))
@@ -177,7 +177,7 @@ def test_a_request_in_hand_is_not_cut_off_for_a_newcomer(town: Town, monkeypatch
     go = threading.Event()
     monkeypatch.setattr("pdqs.market.reads.health", lambda _: go.wait(10) and 1 / 0)
     found: list[int] = []
-    with ExitStack() as open_, _serving(town, most_connections=5) as address:
+    with _serving(town, most_connections=5) as address, ExitStack() as open_:
         asker = threading.Thread(target=lambda: found.append(httpx.get(f"{address}/healthz", timeout=20).status_code))
         asker.start()
         time.sleep(0.3)
