@@ -38,6 +38,7 @@ PLANS = {
     "a quantile": plan(query=QueryMessage(kind="quantile", text="How cold?", domain=GRID, p=0.25), bid_seconds=90),
     "a histogram": plan(query=QueryMessage(kind="histogram", text="Which?", domain=LABELS), report_seconds=7200),
     "a sharp one": plan(rule="optimal", estimator="weighted", bid_low_micros=10, bid_high_micros=2_500_000),
+    "one that a program set": plan(rule="robust", estimator="shrunk"),
     "to the last digit": plan(budget_micros=20_000_001, bid_high_micros=123_457, minimum_owners=17),
 }
 

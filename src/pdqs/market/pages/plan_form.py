@@ -20,7 +20,7 @@ from pdqs.model.money import MICROS_PER_UNIT, PLAIN, Currency
 from pdqs.model.names import EstimatorName, QueryKind, RuleName
 from pdqs.model.spelling import example, plain_decimal
 from pdqs.privacy.loss import cap_q
-from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, RoundPlan
+from pdqs.protocol.market_messages import MARKET_ESTIMATORS, MARKET_RULES, MOST_BUDGET_MICROS, RoundPlan
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
 
@@ -98,7 +98,8 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN, expected: int 
         "groups": fields["groups"].splitlines(),
         "only_with_answer": True,
     }
-    message["rule"], message["estimator"] = METHODS.get(fields["method"], METHODS["right"])
+    message["rule"], message["estimator"] = choice = _choice(fields["method"])
+    fields["method"] = _method(*choice)  # whatever an address said
     faults |= {name: why for name, why in faults_of_words(fields).items() if name not in faults}
     if faults:
         return PlanForm(fields=fields, plan=None, owners=owners, faults=faults)
@@ -119,7 +120,6 @@ def read(given: Mapping[str, object], currency: Currency = PLAIN, expected: int 
 def fields_of(plan: RoundPlan, currency: Currency = PLAIN) -> dict[str, str]:
     """The form that a plan was read from, or could have been: to change a draft, or to ask the same again."""
     domain = plan.query.domain
-    methods = {choice: method for method, choice in METHODS.items()}
 
     def decimal(value: float) -> str:
         return f"{Decimal(f'{value:.12g}'):f}".replace(".", currency.mark)
@@ -147,10 +147,27 @@ def fields_of(plan: RoundPlan, currency: Currency = PLAIN) -> dict[str, str]:
         "epsilon_max": decimal(plan.epsilon_max),
         "minimum_owners": str(plan.minimum_owners),
         "groups": "\n".join(plan.groups),
-        "method": methods.get((plan.rule, plan.estimator), "right"),
+        "method": _method(plan.rule, plan.estimator),
         **times,
         **(grid if domain.kind == "grid" else {}),
     }
+
+
+def _method(rule: str, estimator: str) -> str:
+    """What the form calls a rule and an estimator: one of its two ways, or both names where a program chose them.
+
+    >>> _method("lottery", "unbiased"), _method("robust", "weighted")
+    ('right', 'robust weighted')
+    """
+    named = {choice: method for method, choice in METHODS.items()}
+    return named.get((rule, estimator), f"{rule} {estimator}")
+
+
+def _choice(method: str) -> tuple[str, str]:
+    """The rule and the estimator behind it; what is neither of the two ways nor two names is the honest one."""
+    rule, _, estimator = method.partition(" ")
+    of_a_program = rule in MARKET_RULES and estimator in MARKET_ESTIMATORS
+    return (rule, estimator) if of_a_program else METHODS.get(method, METHODS["right"])
 
 
 def missing(form: PlanForm) -> dict[str, str]:
