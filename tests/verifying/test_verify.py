@@ -168,6 +168,18 @@ def test_a_figure_changed_for_one_owner_is_laid_at_her_row(forge: Callable[[Plai
     assert f"for {first.owners[0][:12]}..." in first.told
 
 
+def test_a_warning_that_is_only_worded_otherwise_is_said_to_be_that() -> None:
+    told = plain(played(pdqs.Terms(query=pdqs.Count(), budget=2.0)))
+    (reason,) = told["answer"]["warnings"]
+    told["answer"]["warnings"] = [f"In the words of a year ago: {reason}"]
+    (found,) = (each for each in pdqs.verify(told).findings if each.verdict == "does not agree")
+    assert found.name == "answer"
+    assert "all figures of the answer agree, and another version of pdqs" in found.told
+    told["answer"]["warnings"] = []  # one that was left out is no matter of words
+    (found,) = (each for each in pdqs.verify(told).findings if each.verdict == "does not agree")
+    assert "another version" not in found.told
+
+
 def test_a_changed_report_is_caught_even_where_there_is_no_answer() -> None:
     told = plain(played(pdqs.Terms(query=pdqs.Count(), budget=2.0)))
     assert told["answer"]["values"] == []
