@@ -23,6 +23,7 @@ from .node import BROWSER, mutant, twin
 
 NO = {"type": "forbidden", "detail": "all is well"}
 OTHERS = [f"rnd_{digit * 24}" for digit in "c0123"]
+PAID, GONE = "rnd_" + "4" * 24, "rnd_" + "5" * 24
 TAKES = {"transaction_id": "x", "kind": "reversal", "account": "o", "amount_micros": -5, "at_ms": 5, "round_id": None}
 
 
@@ -41,14 +42,17 @@ def both(*edits: Edit) -> Edit:
 
 def list_others(notices: Json) -> None:
     first = {**notices["items"][0], "state": "settled"}
-    notices["items"].extend({**first, "round_id": each} for each in OTHERS)
+    notices["items"].extend({**first, "round_id": each} for each in (*OTHERS, PAID))
 
 
 def settle(notices: Json) -> None:
     notices["items"][0].update(state="settled")
 
 
+PAYS = {**TAKES, "transaction_id": "y", "kind": "settlement", "amount_micros": 1, "round_id": PAID}
+RETRACTS = {**PAYS, "transaction_id": "z", "kind": "reversal", "amount_micros": -1}
 TAKING = on("GET statement", lambda statement: statement["items"].append(TAKES))
+RETRACTING = on("GET statement", lambda statement: statement["items"].extend([PAYS, RETRACTS]))
 TOOK = r"^The market took 0\.000005 from you "
 ALL_IS_WELL = r"\u201call is well\u201d\.$"
 ONE = rf"({ROUND} could not be looked at: the|It could not be looked at\. The) market said.*{ALL_IS_WELL}"
@@ -57,8 +61,8 @@ CASES: dict[str, tuple[Edit, tuple[str, ...], tuple[str, ...]]] = {
     "about one": (both(instead("GET notice", 403, NO, when=reported), TAKING), (TOOK,), (ONE,)),
     "out of order about one": (both(instead("GET notice", 500, NO, when=reported), TAKING), (TOOK,), (ONE,)),
     "about many": (
-        both(instead("GET notice", 403, NO, when=reported), on("GET notices", list_others, when=reported), TAKING),
-        (TOOK,),
+        both(instead("GET notice", 403, NO, when=reported), on("GET notices", list_others, when=reported), TAKING, RETRACTING),
+        ("was paid for your report, and 0.000001 of it was taken back", "no longer tells of the round", TOOK),
         ("could not be looked at",) * 3 + (LEFT_OUT,),
     ),
     "about her money": (
@@ -82,8 +86,11 @@ def address() -> Iterator[str]:
 
 
 def before(name: str) -> tuple[Json, ...]:
-    """What her device did before, in the rounds that there are many of."""
-    return sum((earlier("drink", "Wine?", each) for each in OTHERS), ()) if name == "about many" else ()
+    """What her device did before, in the rounds that there are many of; of the last two it need ask nobody."""
+    if name != "about many":
+        return ()
+    paid = {"kind": "paid", "round_id": PAID, "at_ms": 3, "paid_micros": 1}
+    return (*(entry for each in (*OTHERS, PAID, GONE) for entry in earlier("drink", "Wine?", each)), paid)
 
 
 def hold(name: str, faults: list[str], unseen: list[str]) -> None:

@@ -87,17 +87,21 @@ class Found:
     unseen: list[str] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
 
-    def look_at(self, round_id: str, look: Callable[[], str]) -> None:
-        """Keep what is wrong about one round, in words."""
-        if len(self.unseen) >= _MOST_SILENT:
+    def look_at(self, round_id: str, look: Callable[[], str], *, asks: bool = True) -> bool:
+        """Keep what is wrong about one round, in words; gives whether it was looked at and nothing is wrong.
+
+        ``asks``: whether the market is asked for it. What is known without its word, it cannot hide by silence.
+        """
+        if asks and len(self.unseen) >= _MOST_SILENT:
             self.left_out.add(round_id)
-            return
+            return False
         try:
             fault = _fault_of(round_id, look)
         except MarketError as silence:
             self.unseen.append(f"Round {round_id} could not be looked at: {silence_in_words(silence)}.")
-        else:
-            self.faults.extend([fault] if fault else [])
+            return False
+        self.faults.extend([fault] if fault else [])
+        return not fault
 
     def unseen_in_words(self) -> list[str]:
         """A sentence for each round that could not be looked at, and one for those left out."""

@@ -183,16 +183,17 @@ class _Looking:
 
     def look_at(self, made: StoredReport, state: str, found: Found) -> None:
         """Keep what is wrong about one report; ``state`` is its round's in the market's list, empty if not there."""
-        found.look_at(made.round_id, lambda: self._wrong(made, state) or self._less(made, state))
+        asks = made.paid_micros is None and state in OVER  # all else is told by what is here already
+        if found.look_at(made.round_id, lambda: self._wrong(made, state), asks=asks) and self._is_short(made):
+            found.look_at(made.round_id, lambda: self._less(made, state), asks=bool(state))
+
+    def _is_short(self, made: StoredReport) -> bool:
+        return falls_short(self.before.bid(made.market, made.round_id), made.receipt)
 
     def _less(self, made: StoredReport, state: str) -> str:
         """That the receipt still says less than was promised; it is asked for again while the round is listed."""
-        where = (made.market, made.round_id)
-        bid = self.before.bid(*where)
-        if not falls_short(bid, made.receipt):
-            return ""
-        now = self.device.ledger.account().report(*where)
-        if now is None or not falls_short(bid, now.receipt):
+        now = self.device.ledger.account().report(made.market, made.round_id)
+        if now is None or not self._is_short(now):
             return ""
         if not state:
             return SAYS_LESS

@@ -19,15 +19,18 @@ export class Found {
     Object.assign(this, { faults: [], notes: [], unseen: [], leftOut: new Set() });
   }
 
-  /** Keep what is wrong about one round, which `look` tells as {wrong, isNote}. */
-  async lookAt(about, look) {
-    if (this.unseen.length >= MOST_SILENT) { this.leftOut.add(about.round); return; }
+  /** Keep what is wrong about one round, which `look` tells as {wrong, isNote}; gives whether it was looked at and nothing is wrong.
+   *  `asks`: whether the market is asked for it. What is known without its word, it cannot hide by silence. */
+  async lookAt(about, look, { asks = true } = {}) {
+    if (asks && this.unseen.length >= MOST_SILENT) { this.leftOut.add(about.round); return false; }
     try {
       const { wrong, isNote } = await look();
       if (wrong) (isNote ? this.notes : this.faults).push({ ...about, wrong });
+      return !wrong;
     } catch (fault) {
       if (fault instanceof Refusal || fault.status === 404) this.faults.push({ ...about, wrong: fault.message });
       else this.unseen.push({ ...about, wrong: `It could not be looked at. ${silenceOf(fault)}` });
+      return false;
     }
   }
 

@@ -92,8 +92,8 @@ async function wrongOf(visit, made, state, statement) {
 }
 
 /** That the receipt still says less than was promised; it is asked for again while the round is listed. */
-async function lessOf(visit, { round_id: round, receipt }, state, bid) {
-  if (!fallsShort(bid, receipt) || !fallsShort(bid, (await visit.device.reportFor(round)).receipt)) return "";
+async function lessOf(visit, { round_id: round }, state, bid) {
+  if (!fallsShort(bid, (await visit.device.reportFor(round)).receipt)) return "";
   if (!state) return SAYS_LESS;
   await renewReportReceipt(visit, await visit.notice(round));
   return "";
@@ -145,8 +145,10 @@ async function lookAtMoney(visit, reports, rounds, found) {
   }
   for (const made of reports) {
     const state = states.get(made.round_id) ?? "";
-    await found.lookAt({ round: made.round_id, text: made.text }, async () =>
-      ({ wrong: await wrongOf(visit, made, state, statement) || await lessOf(visit, made, state, account.bid(made.market, made.round_id)) }));
+    const [about, bid] = [{ round: made.round_id, text: made.text }, account.bid(made.market, made.round_id)];
+    const asks = made.paid_micros === null && OVER.includes(state); // all else is told by what is here already
+    const isWell = await found.lookAt(about, async () => ({ wrong: await wrongOf(visit, made, state, statement) }), { asks });
+    if (isWell && fallsShort(bid, made.receipt)) await found.lookAt(about, async () => ({ wrong: await lessOf(visit, made, state, bid) }), { asks: state !== "" });
   }
   found.faults.push(...[...apart, ...taken(statement)].map((wrong) => ({ round: "", text: "", wrong })));
   return unconfirmed(statement, account.received(visit.device.market));
