@@ -173,6 +173,17 @@ def test_only_operators_change_groups_only_owners_are_in_them_and_leaving_leaves
     assert groups.groups_of(town.market, town.operator, owner.user_id).groups == []
 
 
+def test_a_group_is_one_however_its_accents_are_kept(town: Town) -> None:
+    """As it was kept by a program, and as the operator's form and her lists say it."""
+    first, second = town.add_owners(2)
+    put(town, first, "Cafe\u0301")
+    for owner in (first, second):
+        groups.put_in_groups(town.market, town.operator, owner.user_id, groups.group_names(["Cafe\u0301"]))
+    assert {groups.groups_of(town.market, town.operator, each.user_id).groups[0] for each in (first, second)} == {
+        "Cafe\u0301"
+    }
+
+
 def test_a_list_of_invitations_may_have_a_column_of_groups(town: Town) -> None:
     listed = guests_in(b"name,group\nAnn,Nurses | Night shift\nBea,\nCid,Nurses\n")
     new = NewUsers(role="owner", names=listed.names, groups=listed.groups)

@@ -52,7 +52,7 @@ def settle(notices: Json) -> None:
 PAYS = {**TAKES, "transaction_id": "y", "kind": "settlement", "amount_micros": 1, "round_id": PAID}
 RETRACTS = {**PAYS, "transaction_id": "z", "kind": "reversal", "amount_micros": -1}
 TAKING = on("GET statement", lambda statement: statement["items"].append(TAKES))
-RETRACTING = on("GET statement", lambda statement: statement["items"].extend([PAYS, RETRACTS]))
+TAKEN_BACK = on("GET statement", lambda statement: statement["items"].extend([TAKES, PAYS, RETRACTS]))
 TOOK = r"^The market took 0\.000005 from you "
 ALL_IS_WELL = r"\u201call is well\u201d\.$"
 ONE = rf"({ROUND} could not be looked at: the|It could not be looked at\. The) market said.*{ALL_IS_WELL}"
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Edit, tuple[str, ...], tuple[str, ...]]] = {
     "about one": (both(instead("GET notice", 403, NO, when=reported), TAKING), (TOOK,), (ONE,)),
     "out of order about one": (both(instead("GET notice", 500, NO, when=reported), TAKING), (TOOK,), (ONE,)),
     "about many": (
-        both(instead("GET notice", 403, NO, when=reported), on("GET notices", list_others, when=reported), TAKING, RETRACTING),
+        both(instead("GET notice", 403, NO, when=reported), on("GET notices", list_others, when=reported), TAKEN_BACK),
         ("was paid for your report, and 0.000001 of it was taken back", "no longer tells of the round", TOOK),
         ("could not be looked at",) * 3 + (LEFT_OUT,),
     ),

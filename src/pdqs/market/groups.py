@@ -20,7 +20,7 @@ from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.group_tables import group_members, round_groups
 from pdqs.market.store.schema import bids, rounds, users
 from pdqs.market.store.sql import insert_missing
-from pdqs.market.typed_names import fault_of_name, typed_name
+from pdqs.market.typed_names import alike, fault_of_name, typed_name
 from pdqs.protocol.device_messages import MOST_LETTERS
 from pdqs.protocol.groups import MOST_GROUPS, Group, GroupList, GroupNames
 from pdqs.protocol.market_messages import RoundPlan, User
@@ -114,11 +114,14 @@ def put_in_groups(market: Market, actor: User, user_id: str, wanted: GroupNames)
 
 
 def _spelled(connection: Connection, names: Sequence[str]) -> dict[str, str]:
-    """Each name as the group is spelled that there is: "nurses" are no other group than "Nurses"."""
-    known = {name.casefold(): name for name in connection.scalars(select(group_members.c.name).distinct())}
+    """Each name as the group is spelled that there is: "nurses" are no other group than "Nurses".
+
+    Nor is one whose accents are kept in another way, as lists and programs may have left it.
+    """
+    known = {alike(name): name for name in connection.scalars(select(group_members.c.name).distinct())}
     for name in names:
-        known.setdefault(name.casefold(), name)
-    return {name: known[name.casefold()] for name in names}
+        known.setdefault(alike(name), name)
+    return {name: known[alike(name)] for name in names}
 
 
 def owners_among(connection: Connection, user_ids: Collection[str]) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +14,7 @@ from pdqs.market.idempotency import user_ids
 from pdqs.market.invitation_files import COLUMNS, GuestList
 from pdqs.market.store.group_tables import group_members
 from pdqs.market.store.schema import users
+from pdqs.market.typed_names import alike
 from pdqs.protocol.market_messages import Role, User
 
 _NAMED = 5
@@ -39,9 +39,9 @@ def remarks_on(market: Market, actor: User, role: Role, listed: GuestList, key: 
     own = user_ids(market, actor, [f"{key}|{place}" for place in range(len(listed.names))])
     with market.store.read() as connection:
         named = select(users.c.name).where(users.c.role == role, users.c.erased_at_ms.is_(None))
-        here = {_alike(name) for name in connection.scalars(named.where(users.c.user_id.not_in(own)))}
+        here = {alike(name) for name in connection.scalars(named.where(users.c.user_id.not_in(own)))}
         groups = set(connection.scalars(select(group_members.c.name).distinct()))
-    known = [place for place, name in enumerate(listed.names) if _alike(name) in here]
+    known = [place for place, name in enumerate(listed.names) if alike(name) in here]
     twice = namesakes_in(listed.names)
     return ListRemarks(
         doubted=frozenset(known).union(*(places[1:] for places in twice)),
@@ -58,7 +58,7 @@ def namesakes_in(names: Sequence[str]) -> list[list[int]]:
     """
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
-        places.setdefault(_alike(name), []).append(place)
+        places.setdefault(alike(name), []).append(place)
     return [found for found in places.values() if len(found) > 1]
 
 
@@ -70,11 +70,6 @@ def in_words(words: Sequence[str], most: int = _NAMED) -> str:
     """
     shown = [*words[:most], f"{len(words) - most:,} more"] if len(words) > most else [*words]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-
-def _alike(name: str) -> str:
-    """A name as far as it tells people apart: large letters, spaces, and how an accent is kept do not."""
-    return unicodedata.normalize("NFC", " ".join(name.split()).casefold())
 
 
 def _known_words(listed: GuestList, known: Sequence[int]) -> list[str]:
@@ -104,13 +99,13 @@ def _meant(name: str, known: Collection[str]) -> str:
 
 
 def _group_words(listed: GuestList, kept: Collection[str]) -> list[str]:
-    """Groups of the list that differ from one another, or from those there are, by nothing but large letters."""
+    """Groups of the list that differ from one another, or from those there are, by nothing but how they are written."""
     named = {name for names in listed.groups for name in names}
     spelled: dict[str, set[str]] = {}
     for name in (*named, *kept):
-        spelled.setdefault(name.casefold(), set()).add(name)
+        spelled.setdefault(alike(name), set()).add(name)
     return [
-        f"The groups {in_words(sorted(found))} differ by large and small letters alone: they are one group."
+        f"The groups {in_words(sorted(found))} are one group: only large letters or how accents are kept differ."
         for found in sorted(map(sorted, spelled.values()))
         if len(found) > 1 and named & set(found)
     ]

@@ -27,6 +27,15 @@ def typed_name(text: str) -> str:
     return _SPACES.sub(" ", unicodedata.normalize("NFC", _ENDS.sub("", text)))
 
 
+def alike(name: str) -> str:
+    """A name as far as it tells people or groups apart: large letters, spaces, and how an accent is kept do not.
+
+    >>> alike("Ann  LEE") == alike("ann lee"), alike("Caf\N{LATIN SMALL LETTER E WITH ACUTE}") == alike("Cafe\u0301")
+    (True, True)
+    """
+    return unicodedata.normalize("NFC", " ".join(name.split()).casefold())
+
+
 def fault_of_name(name: str, what: str = "the name") -> str:
     """Why this can be nobody's name, or nothing: by the rule of the messages, and something of it must show.
 

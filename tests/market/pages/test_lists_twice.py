@@ -99,10 +99,10 @@ def test_columns_that_are_not_read_are_named_with_what_may_be_meant(operator: ht
 def test_groups_that_differ_by_large_letters_alone_are_told(operator: httpx.Client) -> None:
     asked = _read(operator, "name,group\nCase One,west\nCase Two,West\nCase Three,East\n")
     told = re.findall(r"The groups [^.]*\.", asked)
-    assert told == ["The groups West and west differ by large and small letters alone: they are one group."]
+    assert told == ["The groups West and west are one group: only large letters or how accents are kept differ."]
     text = "name,group\nCase Four,Harbour\n"
     _said_yes(operator, _read(operator, text), text)
-    assert "The groups HARBOUR and Harbour differ" in _read(operator, "name,group\nCase Five,HARBOUR\n")
+    assert "The groups HARBOUR and Harbour are one group" in _read(operator, "name,group\nCase Five,HARBOUR\n")
 
 
 def test_fresh_codes_for_a_group_are_asked_back_and_come_as_a_file(site: Site, operator: httpx.Client) -> None:

@@ -164,6 +164,7 @@ def test_a_cap_without_the_name_of_its_fact_does_not_become_the_one_for_everythi
     visitor = Visitor(browser, site, **PHONE)
     visitor.enter(code)
     visitor.go("/owner/privacy")
+    visitor.page.locator("#late").wait_for(state="detached")
     visitor.page.get_by_text("Set a cap before anything is asked").click()
     visitor.page.get_by_label("Lifetime cap on epsilon").fill("100")
     visitor.press("Set it")
