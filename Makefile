@@ -57,8 +57,8 @@ node_modules/.done: package.json
 lint-browser: node_modules/.done ## the browser's modules (needs Node)
 	node_modules/.bin/eslint --max-warnings 0 .
 
-test: $(VENV)/.all browser ## every test
-	$(BIN)/pytest -n 3 --dist loadfile
+test: $(VENV)/.all browser ## every test; of the few that fail each once more by itself
+	$(BIN)/python tools/run_tests.py -n 3 --dist loadfile
 
 # The same run as `make test`, with its lines counted: a third more processor time, hence a target of its own.
 CORE := src/pdqs/model/*,src/pdqs/privacy/*,src/pdqs/pricing/*,src/pdqs/rounds/*,src/pdqs/clearing/*,src/pdqs/estimate/*,src/pdqs/planning/*,src/pdqs/trade.py

@@ -188,6 +188,7 @@ def test_a_refused_plan_and_a_changed_draft_are_found_again_too(site: Site, brow
     visitor.page.get_by_label("Budget", exact=True).fill("much")
     visitor.press("Save as draft")
     visitor.page.locator("#faults").wait_for()
+    visitor.page.wait_for_load_state()
     ended(site, user)
     visitor.page.get_by_label("Budget", exact=True).fill("60")
     visitor.press("Save as draft")
@@ -197,6 +198,7 @@ def test_a_refused_plan_and_a_changed_draft_are_found_again_too(site: Site, brow
     assert visitor.page.get_by_label("Budget", exact=True).input_value() == "60"
     visitor.press("Save as draft")
     visitor.page.get_by_role("link", name="Change it", exact=True).click()
+    visitor.page.wait_for_url("**/edit")  # until it is whole: what keeps her form is the last to arrive
     visitor.page.get_by_label("Budget", exact=True).fill("70")
     ended(site, user)
     visitor.press("Save the changes")
