@@ -160,6 +160,7 @@ def test_a_fault_is_listed_by_its_field_and_goes_once_that_is_changed(site: Site
     assert page.locator("#owners-fault").count() == 0
     assert page.locator("#owners").get_attribute("aria-invalid") is None
     assert page.locator("#text-fault").is_visible(), "the others stay"
+    page.locator("#preview[aria-busy=false]").wait_for()  # until then it is pale on purpose
     assert violations(page) == []
     visitor.context.close()
 

@@ -103,7 +103,8 @@ def test_a_page_with_bids_stays_hers_who_made_them(place: Site, page: Page) -> N
     assert kept(page) == {}
     again = round_steps.renew_code(place.market, place.operator, ann.user_id)
     enrol(page, place.address, again.code)
-    page.wait_for_function("!document.querySelector('#code').value")  # before that the list is the one of before
+    while page.get_by_label("One-time code").input_value():  # until then the list is the one of before
+        page.wait_for_timeout(20)
     page.get_by_role("button", name="Do you smoke?").click()
     page.get_by_role("button", name="Withdraw it").click()
     page.get_by_text("You have no bid in this round.").wait_for()
