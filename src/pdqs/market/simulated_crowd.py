@@ -160,7 +160,7 @@ def not_broken_off() -> Iterator[None]:
 
 
 def enter_all(pool: Executor, crowd: Crowd, say: Say) -> Crowd:
-    """Everyone exchanges her code for a token."""
+    """Everyone exchanges her code for a token, and enrols her device."""
     return _played(pool, _enter, crowd, "have arrived", say)
 
 
@@ -206,7 +206,10 @@ def _group(play: Play, group: Sequence[SimulatedOwner]) -> Crowd:
 
 def _enter(owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
     with OwnerClient(owner.address, transport=wire) as stranger:
-        return replace(owner, code="", token=stranger.redeem(owner.code))
+        given = stranger.redeem_as(owner.code)
+    with closing(Ledger(owner.file)) as ledger:  # as a device enrols; nobody makes hers only when bids close soon
+        ledger.enrol(owner.address, given.user.name, given.token, given.user.user_id)
+    return replace(owner, code="", token=given.token)
 
 
 def _bid(opened: Round, owner: SimulatedOwner, wire: httpx.BaseTransport) -> SimulatedOwner:
