@@ -213,6 +213,22 @@ def test_a_file_puts_owners_into_groups_all_or_none(town: Town, tmp_path: Path) 
     assert [(one.name, one.owners) for one in found] == [("Drivers", 1), ("Nurses", 2)]
 
 
+def test_two_lists_of_the_same_people_are_written_in_one_order(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits for rows that the other has written and not yet kept: in two orders each would wait for the other."""
+    written: list[list[tuple[str, str]]] = []
+    monkeypatch.setattr(
+        groups, "insert_missing", lambda _c, _t, rows: written.append([(one["user_id"], one["name"]) for one in rows])
+    )
+    town.add_owners(3)
+    ids = [owner.user_id for owner in town.owners]
+    lists = [{one: ["Nurses", "Night shift"] for one in ids}, {one: ["Night shift", "Nurses"] for one in ids[::-1]}]
+    with town.market.store.write() as connection:
+        for wanted in lists:
+            groups.add_members(connection, wanted, 1)
+    assert written[0] == written[1] == sorted(written[0])
+    assert len(written[0]) == 6
+
+
 def test_a_file_of_groups_names_nobody_who_was_erased(town: Town, tmp_path: Path) -> None:
     here, gone = town.add_owners(2)
     own_data.erase(town.market, gone, Erasure())

@@ -141,13 +141,10 @@ def leave_groups(connection: Connection, user_id: str) -> None:
 
 
 def add_members(connection: Connection, wanted: Mapping[str, Sequence[str]], now: int) -> None:
-    """Put people into groups, beside those that they are in."""
+    """Put people into groups, beside those that they are in; in one order, so that no two lists wait for each other."""
     spelled = _spelled(connection, [name for names in wanted.values() for name in names])
-    rows = [
-        {"name": name, "user_id": user_id, "since_ms": now}
-        for user_id, names in wanted.items()
-        for name in {spelled[name] for name in names}
-    ]
+    meant = sorted({(user_id, spelled[name]) for user_id, names in wanted.items() for name in names})
+    rows = [{"name": name, "user_id": user_id, "since_ms": now} for user_id, name in meant]
     if rows:
         insert_missing(connection, group_members, rows)
 

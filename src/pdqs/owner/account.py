@@ -35,6 +35,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from pdqs.owner.by_round import ByRound
+from pdqs.owner.entry_shapes import read_object
 from pdqs.owner.lifetime_cap import DEFAULT_CAP_NANOS, DEFAULT_OVERALL_CAP_NANOS, OVERALL, Spending
 from pdqs.owner.words import plain_words
 from pdqs.present.text import quoted
@@ -154,7 +155,7 @@ class StoredReport(Charge):
     @property
     def ordinal(self) -> int:
         """How the market numbered it when it signed for it; 0 where it has not."""
-        return int(json.loads(self.receipt or "{}").get("ordinal", 0))
+        return int(read_object(self.receipt or "{}").get("ordinal", 0))
 
     @property
     def facts(self) -> str:
@@ -272,7 +273,7 @@ class Account:
         """The keys of a market's receipts in the rounds that she reported in."""
         reported = {e["round_id"] for e in self._all("drawn") if e["market"] == market}
         bids = [e for e in self._all("bid") if e["market"] == market and e["round_id"] in reported]
-        return frozenset(str(json.loads(e["terms"]).get("receipt_key")) for e in bids)
+        return frozenset(str(read_object(e["terms"]).get("receipt_key")) for e in bids)
 
     def lots(self, market: str, round_id: str) -> StoredLots | None:
         """What the lot decided in a round, as it was first told."""
@@ -329,7 +330,7 @@ class Account:
 
 def _signed(receipt: str, standing: StoredBid | None, sent: list[StoredBid]) -> tuple[StoredBid, list[StoredBid]]:
     """What stands once a receipt came, and what waits for one; it may be a second one for the bid that stands."""
-    price = json.loads(receipt).get("bid_micros")
+    price = read_object(receipt).get("bid_micros")
     named = [bid for bid in sent if bid.bid_micros == price]
     if standing is not None and not named and (not sent or standing.bid_micros == price):
         return replace(standing, receipt=receipt), sent
@@ -337,8 +338,7 @@ def _signed(receipt: str, standing: StoredBid | None, sent: list[StoredBid]) -> 
 
 
 _BID = ("market", "round_id", "bid_micros", "terms_hash", "question", "terms", "body")
-_BID_SINCE = ("owner_id", "after_ms")
-"""What bids have that were stored since there is such a thing."""
+_BID_SINCE = ("owner_id", "after_ms")  # what bids have that were stored since there is such a thing
 _DRAWN = (*Charge.__slots__, "body")
 _LATER = {
     "sent": "sent_at_ms",

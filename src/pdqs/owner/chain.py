@@ -12,6 +12,7 @@ from typing import final
 
 from pdqs.owner.account import Fields, chained
 from pdqs.owner.addresses import one_address
+from pdqs.owner.entry_shapes import fault_of_entry
 from pdqs.owner.errors import LedgerError
 
 
@@ -34,11 +35,11 @@ class Chain:
 
 def _read(text: str) -> Fields:
     try:
-        fields = json.loads(text)
+        fields: Fields = json.loads(text)
     except (ValueError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict) or "kind" not in fields:
-        raise LedgerError("the device's ledger holds an entry that is none")
+        fields = {}
+    if wrong := fault_of_entry(fields):
+        raise LedgerError(f"the device's ledger holds an entry that is none ({wrong}): nothing is drawn")
     if isinstance(fields.get("market"), str):
         fields["market"] = one_address(fields["market"])  # which is as it was written in what is stored and hashed
     return fields
