@@ -8,6 +8,21 @@ from collections.abc import Callable
 _SECONDS = 60
 
 
+def began(act: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
+    """Something under way in a thread of its own, and where what comes of it will be."""
+    came: list[object] = []
+
+    def one() -> None:
+        try:
+            came.append(act())
+        except Exception as fault:
+            came.append(fault)
+
+    thread = threading.Thread(target=one)
+    thread.start()
+    return thread, came
+
+
 class Held:
     """A step that stops before it is taken until it is let go on."""
 
@@ -22,21 +37,12 @@ class Held:
 
 def meanwhile(held: Held, first: Callable[[], object], second: Callable[[], object]) -> None:
     """Begin the first, have the second come while it is held, and see both to their end."""
-    faults: list[BaseException] = []
-
-    def seen(act: Callable[[], object]) -> None:
-        try:
-            act()
-        except BaseException as fault:
-            faults.append(fault)
-
-    acting = [threading.Thread(target=seen, args=(act,)) for act in (first, second)]
-    acting[0].start()
+    leading, came = began(first)
     assert held.reached.wait(_SECONDS)
-    acting[1].start()
-    acting[1].join(timeout=0.5)  # it has ended by then, or waits for the first
+    following, came_then = began(second)
+    following.join(timeout=0.5)  # it has ended by then, or waits for the first
     held.free.set()
-    for thread in acting:
+    for thread in (leading, following):
         thread.join(timeout=_SECONDS)
-    assert not faults
-    assert not any(thread.is_alive() for thread in acting)
+    assert len(came) == len(came_then) == 1, "one of them did not end"
+    assert not [fault for fault in (*came, *came_then) if isinstance(fault, BaseException)]

@@ -14,9 +14,10 @@ import pytest
 from sqlalchemy import delete, select
 
 from market.fuzz.asking import Asked, ask
+from market.meanwhile import began
 from market.test_bids_together import UNLIMITED, kept, message, put
 from market.test_commands_of_the_shell import PDQS
-from market.test_revocation import began, calling, ended, meeting
+from market.test_revocation import calling, ended, meeting
 from market.town import Town, contents
 from pdqs.market import Market, Settings, access, bidding, people, round_steps
 from pdqs.market.bids_together import first_bid, keep_together

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from market.meanwhile import began
 from market.town import Town, found_town
 from pdqs.market import bidding, own_data, round_steps
 from pdqs.market.retention import purge_due
@@ -147,21 +148,6 @@ def held_at(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[tuple[thread
     finally:
         go_on.set()
         monkeypatch.setattr(bidding, name, plain)
-
-
-def began(act: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
-    """Something under way in a thread of its own, and where what comes of it will be."""
-    came: list[object] = []
-
-    def one() -> None:
-        try:
-            came.append(act())
-        except Exception as fault:
-            came.append(fault)
-
-    thread = threading.Thread(target=one)
-    thread.start()
-    return thread, came
 
 
 @pytest.mark.parametrize("first", ["keep_if_open", "keep_withdrawal"])

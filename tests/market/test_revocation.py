@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from market.meanwhile import began
 from market.town import Town, contents, plan
 from pdqs.market import (
     Market,
@@ -146,21 +147,6 @@ def test_an_operator_who_was_shut_out_does_nothing_more(either_town: Town, how: 
     assert contents(town) == before
 
 
-def began(act: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
-    """Something under way in a thread of its own, and where what comes of it will be."""
-    came: list[object] = []
-
-    def one() -> None:
-        try:
-            came.append(act())
-        except Exception as fault:
-            came.append(fault)
-
-    thread = threading.Thread(target=one)
-    thread.start()
-    return thread, came
-
-
 def meeting(
     monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str], first: Callable[[], object], second: Callable[[], object]
 ) -> tuple[object, object]:
@@ -202,11 +188,8 @@ def test_of_two_operators_who_shut_each_other_out_at_once_one_is_first(
     assert isinstance(refused, UnauthorizedError)
 
 
-@pytest.mark.parametrize("by", ["token", "code"])
-def test_a_token_that_is_being_made_while_all_is_ended_ends_with_it(
-    either_town: Town, by: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    town, consumer = either_town, let_in(either_town, "consumer")
+def making_and_ending(town: Town, consumer: User, by: str) -> tuple[Callable[[], object], Callable[[], object]]:
+    """A new token of hers, by one that she has or by a code; and the end of all of hers."""
     hers = calling(town.market, consumer, "token")
     code = people.renew_code(town.market, town.operator, consumer.user_id).code
 
@@ -215,9 +198,15 @@ def test_a_token_that_is_being_made_while_all_is_ended_ends_with_it(
             return access.redeem_for_token(town.market, code, "laptop")
         return access.make_token(town.market, hers, "laptop", by=hers.user_id)
 
-    def end() -> object:
-        return people.revoke_all(town.market, town.operator, consumer.user_id)
+    return make, lambda: people.revoke_all(town.market, town.operator, consumer.user_id)
 
+
+@pytest.mark.parametrize("by", ["token", "code"])
+def test_a_token_that_is_being_made_while_all_is_ended_ends_with_it(
+    either_town: Town, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town, consumer = either_town, let_in(either_town, "consumer")
+    make, end = making_and_ending(town, consumer, by)
     made, over = meeting(monkeypatch, (api_tokens, "new_token"), make, end)
     assert (isinstance(made, Exception), isinstance(over, Exception)) == (False, False)
     assert access.sign_ins(town.market, consumer).tokens == []
@@ -228,17 +217,7 @@ def test_a_token_that_is_asked_for_while_all_is_ended_is_not_made(
     either_town: Town, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     town, consumer = either_town, let_in(either_town, "consumer")
-    hers = calling(town.market, consumer, "token")
-    code = people.renew_code(town.market, town.operator, consumer.user_id).code
-
-    def make() -> object:
-        if by == "code":
-            return access.redeem_for_token(town.market, code, "laptop")
-        return access.make_token(town.market, hers, "laptop", by=hers.user_id)
-
-    def end() -> object:
-        return people.revoke_all(town.market, town.operator, consumer.user_id)
-
+    make, end = making_and_ending(town, consumer, by)
     _, refused = meeting(monkeypatch, (access, "end_all"), end, make)
     assert isinstance(refused, UnauthorizedError)
     assert access.sign_ins(town.market, consumer).tokens == []

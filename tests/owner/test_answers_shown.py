@@ -12,8 +12,9 @@ from owner.hostile.edits import says
 from owner.hostile.lies_about_questions import asking
 from owner.hostile.lies_between_rounds import answers
 from owner.hostile.market import ROUND, Lie, Script, hostile
-from pdqs.cli import main
 from pdqs.owner.ledger import Ledger
+
+from .commands import Owner, Shell
 
 DRINKS = ["tea", "coffee", "milk", "juice", "water", "HIV", "hepatitis"]
 
@@ -49,19 +50,13 @@ SHOWN = {
 
 
 @pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def said(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Owner:
     """What ``pdqs owner`` prints at the market of one round, and how it ends."""
     monkeypatch.setenv("PDQS_DEVICE", str(tmp_path / "device.sqlite"))
-    monkeypatch.setattr("sys.stdin", io.StringIO())
 
     def command(*words: str) -> str:
-        ended: object = 0
-        try:
-            main(["owner", *words])
-        except SystemExit as stop:
-            ended = stop.code or 0
-        shown = capsys.readouterr()
-        return f"{ended} " + " ".join((shown.out + shown.err).split())
+        shown, ended = shell.ended(*words, typed=io.StringIO())
+        return f"{ended} " + " ".join(shown.split())
 
     return command
 
@@ -73,9 +68,7 @@ def enrolled(tmp_path: Path, market: str) -> Ledger:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_every_answer_is_shown_in_full_before_a_bid_and_at_the_offer(
-    name: str, tmp_path: Path, said: Callable[..., str]
-) -> None:
+def test_every_answer_is_shown_in_full_before_a_bid_and_at_the_offer(name: str, tmp_path: Path, said: Owner) -> None:
     with hostile(ROUNDS) as address:
         market = f"{address}/{name}/run"
         enrolled(tmp_path, market).close()
@@ -83,7 +76,7 @@ def test_every_answer_is_shown_in_full_before_a_bid_and_at_the_offer(
         assert f"Answers {SHOWN[name]} " in said("report", ROUND)
 
 
-def test_an_answer_too_long_to_be_shown_is_refused_in_a_sentence(tmp_path: Path, said: Callable[..., str]) -> None:
+def test_an_answer_too_long_to_be_shown_is_refused_in_a_sentence(tmp_path: Path, said: Owner) -> None:
     with hostile(ROUNDS) as address:
         enrolled(tmp_path, f"{address}/long/run").close()
         shown = said("bid", ROUND, "0.3", "--yes")

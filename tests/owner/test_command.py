@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
-from market.pages.site import Site, served
+from market.pages.site import Site
 from market.pages.test_canary import CODE, PLAN, VALUE, cells_of, listening
 from pdqs.cli import main
 from pdqs.cli.owner_device import device_file
@@ -28,34 +27,7 @@ from pdqs.protocol.device_messages import Bid, Offer
 from pdqs.protocol.market_messages import Transfer, User
 from pdqs.protocol.problems import MarketError, ProblemType, UnauthorizedError
 
-Run = Callable[..., str]
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    folder = tmp_path / "market"
-    folder.mkdir()
-    with served(folder) as up:
-        yield up
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run one ``pdqs owner`` command on a device of its own; what it printed."""
-    monkeypatch.setenv("PDQS_DEVICE", str(tmp_path / "device" / "device.sqlite"))
-
-    def command(*words: str, typed: str = "", code: int = 0) -> str:
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-        ended: object = 0
-        try:
-            main(["owner", *words])
-        except SystemExit as stop:
-            ended = stop.code or 0
-        shown = capsys.readouterr()
-        assert ended == code, shown.err
-        return shown.out + shown.err
-
-    return command
+from .commands import Owner
 
 
 def opened(site: Site) -> str:
@@ -69,7 +41,7 @@ def opened(site: Site) -> str:
     return round_id
 
 
-def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Site, run: Run, tmp_path: Path) -> None:
+def test_an_owner_takes_part_from_the_command_line_and_her_value_stays(site: Site, run: Owner, tmp_path: Path) -> None:
     with listening() as logs:
         round_id = opened(site)
         ann, code = site.invite("owner", "Ann")
@@ -121,7 +93,7 @@ def check_export(folder: Path, round_id: str, value: int) -> None:
     assert [(folder / f"known.{kind}").stat().st_mode & 0o777 for kind in ("json", "html")] == [0o600, 0o600]
 
 
-def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run: Run) -> None:
+def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run: Owner) -> None:
     round_id = opened(site)
     ann, code = site.invite("owner", "Ann")
     run("enrol", site.address, code)
@@ -134,7 +106,7 @@ def test_the_cap_stops_the_command_line_before_anything_is_asked(site: Site, run
         offer_access.report(site.market, ann, round_id)
 
 
-def test_without_a_word_it_lists_its_words(run: Run) -> None:
+def test_without_a_word_it_lists_its_words(run: Owner) -> None:
     assert all(word in run() for word in ("enrol", "list", "bid", "report", "privacy"))
 
 
@@ -163,7 +135,7 @@ def test_without_a_word_it_lists_its_words(run: Run) -> None:
     ],
 )
 def test_a_mistake_ends_with_one_sentence_and_code_2(
-    words: tuple[str, ...], said: str, run: Run, tmp_path: Path
+    words: tuple[str, ...], said: str, run: Owner, tmp_path: Path
 ) -> None:
     Ledger(tmp_path / "device" / "device.sqlite").close()
     assert said in run(*words, code=2)
@@ -184,7 +156,7 @@ def test_a_mistake_ends_with_one_sentence_and_code_2(
     ],
 )
 def test_only_enrolling_makes_a_device_so_that_a_mistyped_file_is_said_to_be_missing(
-    words: tuple[str, ...], named: bool, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], named: bool, run: Owner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     missing = tmp_path / "nothere.sqlite" if named else tmp_path / "device" / "device.sqlite"
@@ -196,7 +168,7 @@ def test_only_enrolling_makes_a_device_so_that_a_mistyped_file_is_said_to_be_mis
     assert not list(tmp_path.iterdir())
 
 
-def test_mistakes_at_a_market_end_with_one_sentence_too(site: Site, run: Run) -> None:
+def test_mistakes_at_a_market_end_with_one_sentence_too(site: Site, run: Owner) -> None:
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
     _, buyers = site.invite("consumer", "Eve")
@@ -221,7 +193,7 @@ def test_mistakes_at_a_market_end_with_one_sentence_too(site: Site, run: Run) ->
 
 
 def test_who_is_stopped_while_she_sends_is_told_what_may_have_happened(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
@@ -250,7 +222,7 @@ def drawn_not_sent(round_id: str) -> str:
 
 
 def test_whose_report_is_drawn_and_not_sent_is_told_so_and_asked_nothing_more(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Out of reach, signed out or held off: in each case her privacy is spent, and the same bytes are what is left."""
     round_id = in_a_cleared_round(site, run)
@@ -281,7 +253,7 @@ def test_whose_report_is_drawn_and_not_sent_is_told_so_and_asked_nothing_more(
 
 
 def test_whoever_is_shut_out_reads_what_may_have_happened_and_what_to_do_and_a_stranger_learns_nothing(
-    site: Site, run: Run
+    site: Site, run: Owner
 ) -> None:
     round_id = opened(site)
     ann, code = site.invite("owner", "Ann")
@@ -307,7 +279,7 @@ def test_whoever_is_shut_out_reads_what_may_have_happened_and_what_to_do_and_a_s
 
 
 def test_a_first_bid_is_made_under_no_other_name_than_she_enrolled_with(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Her draw follows from her name: a market that could choose it at her first bid could choose the draw."""
     round_id = opened(site)
@@ -332,7 +304,7 @@ def broken(_client: OwnerClient) -> None:
 
 
 def test_whose_a_code_is_comes_with_what_it_gives_so_that_no_line_breaks_in_between(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The code is used up then: without its token she would have to ask for another."""
     _, code = site.invite("owner", "Ann")
@@ -343,7 +315,7 @@ def test_whose_a_code_is_comes_with_what_it_gives_so_that_no_line_breaks_in_betw
 
 
 def test_a_second_persons_code_changes_nothing_though_the_line_breaks_right_after(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     round_id = in_a_cleared_round(site, run)
     _, code = site.invite("owner", "Cat")
@@ -355,7 +327,7 @@ def test_a_second_persons_code_changes_nothing_though_the_line_breaks_right_afte
 
 
 def test_a_token_that_was_once_kept_without_asking_whose_it_is_is_asked_about_at_the_next_run(
-    site: Site, run: Run, tmp_path: Path
+    site: Site, run: Owner, tmp_path: Path
 ) -> None:
     """As an earlier version kept it when the line broke after the code was used."""
     file = tmp_path / "device" / "device.sqlite"
@@ -385,7 +357,7 @@ def people_code(site: Site, user: User) -> tuple[User, str]:
     return user, people.renew_code(site.market, site.operator, user.user_id).code
 
 
-def test_a_market_that_was_enrolled_in_capitals_is_the_same_market(site: Site, run: Run, tmp_path: Path) -> None:
+def test_a_market_that_was_enrolled_in_capitals_is_the_same_market(site: Site, run: Owner, tmp_path: Path) -> None:
     """As an earlier version kept it: what is stored and hashed stays as it was, and counts for the one market."""
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
@@ -433,7 +405,7 @@ def earlier_spelling(file: Path, address: str, odd: str) -> list[tuple[str]]:
     ],
 )
 def test_an_answer_that_leaves_open_what_became_of_a_bid_is_told_as_that(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch, answer: httpx.Response, unsure: bool
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch, answer: httpx.Response, unsure: bool
 ) -> None:
     """A proxy that gives up says nothing of the market behind it, which may have the bid."""
     round_id = opened(site)
@@ -451,7 +423,7 @@ def test_an_answer_that_leaves_open_what_became_of_a_bid_is_told_as_that(
 
 
 def test_an_owner_checks_the_round_that_she_took_part_in(
-    site: Site, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    site: Site, run: Owner, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
@@ -482,7 +454,7 @@ def test_an_owner_checks_the_round_that_she_took_part_in(
 
 
 def test_a_code_is_not_used_up_for_a_device_that_could_not_keep_what_it_gives(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, code = site.invite("owner", "Ann")
 
@@ -495,7 +467,7 @@ def test_a_code_is_not_used_up_for_a_device_that_could_not_keep_what_it_gives(
     assert "as “Ann”." in run("enrol", site.address, code)
 
 
-def in_a_cleared_round(site: Site, run: Run) -> str:
+def in_a_cleared_round(site: Site, run: Owner) -> str:
     """Ann has bid from this device, and offers are made."""
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
@@ -507,7 +479,7 @@ def in_a_cleared_round(site: Site, run: Run) -> str:
 
 
 def test_the_list_tells_that_an_offer_waits_and_until_when(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     round_id = in_a_cleared_round(site, run)
     assert re.search(r"reporting .* asked: report by \d+ \w+ 20\d\d, \d\d:\d\d UTC\n", run("list"))
@@ -530,7 +502,7 @@ def in_one_line(shown: str) -> str:
 
 
 def test_a_round_that_was_signed_for_and_vanished_is_told_unless_it_was_paid(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
@@ -544,7 +516,7 @@ def test_a_round_that_was_signed_for_and_vanished_is_told_unless_it_was_paid(
 
 
 def test_a_cancelled_round_is_looked_at_like_a_settled_one(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
@@ -558,7 +530,7 @@ def test_a_cancelled_round_is_looked_at_like_a_settled_one(
 
 
 def test_a_payment_that_is_taken_back_later_is_told_at_each_list_and_kept(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
@@ -578,7 +550,7 @@ def test_a_payment_that_is_taken_back_later_is_told_at_each_list_and_kept(
     assert "drawn, sent, accepted, paid\n" in run("list"), "given again"
 
 
-def test_a_payout_is_listed_until_she_says_that_she_got_it(site: Site, run: Run) -> None:
+def test_a_payout_is_listed_until_she_says_that_she_got_it(site: Site, run: Owner) -> None:
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
     assert run("received") == "No payout is waiting for your word.\n"
@@ -599,7 +571,7 @@ def test_a_payout_is_listed_until_she_says_that_she_got_it(site: Site, run: Run)
     assert "The market owes you 0.15" in run("list")
 
 
-def test_a_lie_about_one_round_does_not_end_the_list(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lie_about_one_round_does_not_end_the_list(site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
     round_id = in_a_cleared_round(site, run)
     run("report", round_id, "--yes", typed=f"y\n{VALUE}\n")
     site.clock.skip(86_401)
@@ -618,7 +590,7 @@ def test_a_lie_about_one_round_does_not_end_the_list(site: Site, run: Run, monke
     assert "paid" in run("list")
 
 
-def test_what_a_market_words_is_told_as_its_words(site: Site, run: Run) -> None:
+def test_what_a_market_words_is_told_as_its_words(site: Site, run: Owner) -> None:
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
     assert "pdqs: the market said: “" in run("enrol", site.address, "c" * 43, code=2)
@@ -629,7 +601,7 @@ def test_what_a_market_words_is_told_as_its_words(site: Site, run: Run) -> None:
 
 
 def test_what_the_device_itself_words_is_not_told_as_the_markets(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+    site: Site, run: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, code = site.invite("owner", "Ann")
     _, buyers = site.invite("consumer", "Eve")
@@ -639,7 +611,7 @@ def test_what_the_device_itself_words_is_not_told_as_the_markets(
     assert "pdqs: the market cannot be reached" in run("list", code=2)
 
 
-def test_links_are_taken_as_they_are_handed_out(site: Site, run: Run) -> None:
+def test_links_are_taken_as_they_are_handed_out(site: Site, run: Owner) -> None:
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
     assert "no one-time code was given" in run("enrol", site.address, code=2)

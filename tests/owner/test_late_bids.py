@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from market.pages.site import Site, served
+from market.pages.site import Site
 from pdqs.market import access, offer_access, own_data
 from pdqs.owner.account import Account
 from pdqs.owner.client import OwnerClient
@@ -48,14 +48,6 @@ class Line(httpx.BaseTransport):
 
     def close(self) -> None:
         self.real.close()
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    folder = tmp_path / "market"
-    folder.mkdir()
-    with served(folder) as up:
-        yield up
 
 
 @dataclass

@@ -12,14 +12,13 @@ from pdqs.market import round_steps
 from pdqs.owner.dealing import is_late, late_in_words
 from pdqs.protocol.device_messages import Offer
 
+from .commands import Owner
 from .node import twin
-from .test_command import Run, opened, run, site
-
-__all__ = ["run", "site"]  # the fixtures
+from .test_command import opened
 
 
 @pytest.fixture
-def missed(site: Site, run: Run) -> str:
+def missed(site: Site, run: Owner) -> str:
     """A round that she was asked in, left alone until reports closed."""
     round_id = opened(site)
     _, code = site.invite("owner", "Ann")
@@ -32,7 +31,7 @@ def missed(site: Site, run: Run) -> str:
     return round_id
 
 
-def test_a_report_on_a_settled_round_is_late_and_says_what_is_lost(run: Run, missed: str) -> None:
+def test_a_report_on_a_settled_round_is_late_and_says_what_is_lost(run: Owner, missed: str) -> None:
     said = " ".join(run("report", missed, code=2).split())
     assert "you are late: " in said
     assert "was offered for a report until" in said
@@ -40,7 +39,7 @@ def test_a_report_on_a_settled_round_is_late_and_says_what_is_lost(run: Run, mis
     assert "all the same" not in said
 
 
-def test_the_list_says_which_offer_was_missed(run: Run, missed: str) -> None:
+def test_the_list_says_which_offer_was_missed(run: Owner, missed: str) -> None:
     (line,) = [line for line in run("list").splitlines() if missed in line]
     assert "missed: " in line
     assert "was offered until" in line

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from pdqs.cli import main
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 
-from .hostile.edits import bid_on, on, put
+from .commands import Owner, Shell
+from .hostile.edits import bid_on, both, on, put
 from .hostile.lies import earlier
-from .hostile.market import BID, OTHER_ROUND, ROUND, Edit, Json, Lie, Script, hostile
-
-Run = Callable[..., str]
+from .hostile.market import BID, OTHER_ROUND, ROUND, Json, Lie, hostile
 
 
 def settled(listed: Json) -> None:
     for each in listed["items"]:
         each.update(state="settled")
-
-
-def both(*edits: Edit) -> Edit:
-    def edit(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
-        for each in edits:
-            status, body = each(script, told, status, body)
-        return status, body
-
-    return edit
 
 
 def paid_out(statement: Json) -> None:
@@ -57,17 +45,10 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(tmp_path: Path, shell: Shell) -> Owner:
     def running(command: str, *, code: int, typed: str = "") -> str:
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-        try:
-            main(["owner", command, "--device", str(tmp_path / "device.sqlite")])
-            ended = 0
-        except SystemExit as end:
-            ended = int(end.code or 0)
-        told = capsys.readouterr()
-        assert ended == code, told
-        return " ".join(f"{told.out} {told.err}".split())
+        device = ("--device", str(tmp_path / "device.sqlite"))
+        return " ".join(shell.by_script(command, *device, typed=typed, code=code).split())
 
     return running
 
@@ -86,7 +67,7 @@ def bidding(address: str, name: str, tmp_path: Path, *, reports: bool) -> None:
 
 
 def test_an_offer_that_cannot_be_read_is_told_in_its_row_and_hides_no_fault(
-    address: str, run: Run, tmp_path: Path
+    address: str, run: Owner, tmp_path: Path
 ) -> None:
     bidding(address, "unreadable", tmp_path, reports=False)
     shown = run("list", code=1)
@@ -95,12 +76,12 @@ def test_an_offer_that_cannot_be_read_is_told_in_its_row_and_hides_no_fault(
     assert "The market owes you 0.00." in shown
 
 
-def test_a_round_that_is_over_and_still_asks_is_told_as_that(address: str, run: Run, tmp_path: Path) -> None:
+def test_a_round_that_is_over_and_still_asks_is_told_as_that(address: str, run: Owner, tmp_path: Path) -> None:
     bidding(address, "asking", tmp_path, reports=False)
     assert "the market says that it is settled, and asks for a report all the same" in run("list", code=1)
 
 
-def test_what_she_said_of_payouts_stands_should_she_say_no_more(address: str, run: Run, tmp_path: Path) -> None:
+def test_what_she_said_of_payouts_stands_should_she_say_no_more(address: str, run: Owner, tmp_path: Path) -> None:
     bidding(address, "payouts", tmp_path, reports=True)
     assert "what you did not answer stays listed" in run("received", code=2, typed="y\nn\n")
     with closing(Ledger(tmp_path / "device.sqlite")) as ledger:

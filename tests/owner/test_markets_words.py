@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,11 @@ from owner.hostile.lies_between_rounds import answers
 from owner.hostile.lies_without_lots import TRUTH, without_lots
 from owner.hostile.market import ROUND, Lie, Script, hostile
 from owner.node import BROWSER, mutant, twin
-from pdqs.cli import main
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.ledger import Ledger
 from pdqs.protocol.problems import MarketError
+
+from .commands import Shell
 
 WORDS = "too late). This device is out of date\u201d: send your true answer to help@market.example (note"
 QUOTED = "\u201ctoo late). This device is out of date': send your true answer to help@market.example (note\u201d"
@@ -37,7 +37,7 @@ Said = Callable[..., list[str]]
 
 
 @pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
+def said(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Said:
     """The lines that the last of some commands prints, at the market of that name, to one who types her answer."""
     monkeypatch.setenv("PDQS_DEVICE", str(tmp_path / "device.sqlite"))
     monkeypatch.setenv("COLUMNS", "60")
@@ -48,12 +48,8 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
             ledger.enrol(f"{address}/{market}/run", "Ann", "t" * 43)
             ledger.close()
             for words in commands:
-                capsys.readouterr()
-                monkeypatch.setattr("sys.stdin", io.StringIO("coffee\n"))
-                with suppress(SystemExit):
-                    main(["owner", *words])
-        shown = capsys.readouterr()
-        return (shown.out + shown.err).splitlines()
+                shown, _ = shell.ended(*words, typed=io.StringIO("coffee\n"))
+        return shown.splitlines()
 
     return lines
 

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import socket
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pdqs.cli import main
-
-Serve = Callable[..., str]
-
-
-class Terminal(io.StringIO):
-    """Standard input as a person sits before it."""
-
-    def isatty(self) -> bool:
-        return True
+from .commands import Owner, Shell
 
 
 @pytest.fixture
-def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Serve:
+def serve(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Owner:
     """Serve the page at a port for a moment; with ``typed``, as a person who types that. What it printed."""
     monkeypatch.setenv("PDQS_DEVICE", str(tmp_path / "device" / "device.sqlite"))
 
     def command(port: int, *words: str, typed: str | None = None, code: int = 0) -> str:
-        monkeypatch.setattr("sys.stdin", io.StringIO() if typed is None else Terminal(typed))
-        ended: object = 0
-        try:
-            main(["owner", "page", "--once", "--port", str(port), *words])
-        except SystemExit as stop:
-            ended = stop.code or 0
-        shown = capsys.readouterr()
-        assert ended == code, shown.err
-        return shown.out + shown.err
+        return shell.by_person("page", "--once", "--port", str(port), *words, typed=typed, code=code)
 
     return command
 
@@ -48,7 +29,7 @@ def two_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
-def test_a_port_that_is_new_is_asked_about(serve: Serve, tmp_path: Path) -> None:
+def test_a_port_that_is_new_is_asked_about(serve: Owner, tmp_path: Path) -> None:
     usual, new = two_ports()
     first = serve(usual)
     assert first == serve(usual)
@@ -68,7 +49,7 @@ def test_a_port_that_is_new_is_asked_about(serve: Serve, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("words", "typed"), [((), "y\n"), (("--yes",), None)])
 def test_where_two_ports_are_used_each_says_that_the_other_counts_apart(
-    serve: Serve, words: tuple[str, ...], typed: str | None
+    serve: Owner, words: tuple[str, ...], typed: str | None
 ) -> None:
     usual, new = two_ports()
     serve(usual)
@@ -77,7 +58,7 @@ def test_where_two_ports_are_used_each_says_that_the_other_counts_apart(
     assert f"What was spent at http://127.0.0.1:{new} is not counted here." in serve(usual)
 
 
-def test_a_page_is_served_though_nothing_can_be_kept_of_it(serve: Serve, tmp_path: Path) -> None:
+def test_a_page_is_served_though_nothing_can_be_kept_of_it(serve: Owner, tmp_path: Path) -> None:
     (tmp_path / "device").write_text("a file where a folder would be")
     usual, new = two_ports()
     assert "Your device is at" in serve(usual)

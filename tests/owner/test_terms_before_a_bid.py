@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from market.pages.site import Site, served
-from pdqs.cli import main
+from market.pages.site import Site
 from pdqs.cli.offer_words import terms_in_words
 from pdqs.market import offer_access, round_steps
 from pdqs.owner.client import OwnerClient
@@ -27,45 +25,18 @@ from pdqs.protocol.market_messages import User
 from pdqs.protocol.problems import NotFoundError
 from pdqs.protocol.summaries import NoticeSummary
 
+from .commands import Owner, Shell
 from .rounds import CLOSES, WITHOUT_DRAWS, bid_receipt, notice
 from .test_command import opened
 
 MARKET = "http://market.example"
-Ask = Callable[..., str]
-
-
-class Terminal(io.StringIO):
-    """Standard input as a person sits before it."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    folder = tmp_path / "market"
-    folder.mkdir()
-    with served(folder) as up:
-        yield up
-
-
-@pytest.fixture
-def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+def ask(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Owner:
     """Run one ``pdqs owner`` command; with ``typed``, as a person who types that. What it printed."""
     monkeypatch.setenv("PDQS_DEVICE", str(tmp_path / "device.sqlite"))
-
-    def command(*words: str, typed: str | None = None, code: int = 0) -> str:
-        monkeypatch.setattr("sys.stdin", io.StringIO() if typed is None else Terminal(typed))
-        ended: object = 0
-        try:
-            main(["owner", *words])
-        except SystemExit as stop:
-            ended = stop.code or 0
-        shown = capsys.readouterr()
-        assert ended == code, shown.err
-        return shown.out + shown.err
-
-    return command
+    return shell.by_person
 
 
 def entries(folder: Path) -> list[str]:
@@ -76,7 +47,7 @@ def entries(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def ann(site: Site, ask: Ask) -> User:
+def ann(site: Site, ask: Owner) -> User:
     user, code = site.invite("owner", "Ann")
     ask("enrol", site.address, code)
     return user
@@ -91,7 +62,7 @@ def has_bid(site: Site, owner: User, round_id: str) -> bool:
 
 
 def test_she_reads_the_terms_and_is_asked_before_anything_is_sent(
-    site: Site, ask: Ask, ann: User, tmp_path: Path
+    site: Site, ask: Owner, ann: User, tmp_path: Path
 ) -> None:
     round_id = opened(site)
     shown = " ".join(ask("bid", round_id, "0.4", typed="n\n", code=1).split())  # whatever the terminal's width
@@ -115,7 +86,7 @@ def test_she_reads_the_terms_and_is_asked_before_anything_is_sent(
     assert "You bid    0.40 so far; another price takes its place" in ask("bid", round_id, "0.5", typed="\n", code=1)
 
 
-def test_with_yes_the_terms_are_shown_and_nothing_is_asked(site: Site, ask: Ask, ann: User) -> None:
+def test_with_yes_the_terms_are_shown_and_nothing_is_asked(site: Site, ask: Owner, ann: User) -> None:
     round_id = opened(site)
     shown = ask("bid", round_id, "0.4", "--yes")
     assert "What do you earn?" in shown
@@ -124,7 +95,7 @@ def test_with_yes_the_terms_are_shown_and_nothing_is_asked(site: Site, ask: Ask,
 
 
 def test_where_nobody_can_be_asked_one_sentence_refuses_and_nothing_is_sent(
-    site: Site, ask: Ask, ann: User, monkeypatch: pytest.MonkeyPatch
+    site: Site, ask: Owner, ann: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     round_id = opened(site)
 
@@ -141,7 +112,7 @@ def test_where_nobody_can_be_asked_one_sentence_refuses_and_nothing_is_sent(
 
 
 def test_terms_that_are_swapped_while_she_reads_are_refused(
-    site: Site, ask: Ask, ann: User, monkeypatch: pytest.MonkeyPatch
+    site: Site, ask: Owner, ann: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The market answers her look with one round's terms, and would take her bid on another's."""
     round_id = opened(site)
@@ -157,7 +128,7 @@ def test_terms_that_are_swapped_while_she_reads_are_refused(
     assert not has_bid(site, ann, round_id)
 
 
-def test_a_second_person_does_not_take_over_a_device_unasked(site: Site, ask: Ask, ann: User) -> None:
+def test_a_second_person_does_not_take_over_a_device_unasked(site: Site, ask: Owner, ann: User) -> None:
     _, code = site.invite("owner", "Bea")
     told = ask("enrol", site.address, code, code=2)
     assert (
@@ -168,7 +139,7 @@ def test_a_second_person_does_not_take_over_a_device_unasked(site: Site, ask: As
     assert "as “Bea”." in ask("enrol", site.address, code, typed="y\n")  # unused so far, and Ann has done nothing here
 
 
-def test_a_device_with_bids_stays_hers_who_made_them(site: Site, ask: Ask, ann: User) -> None:
+def test_a_device_with_bids_stays_hers_who_made_them(site: Site, ask: Owner, ann: User) -> None:
     round_id = opened(site)
     ask("bid", round_id, "0.4", "--yes")
     _, code = site.invite("owner", "Bea")
@@ -239,7 +210,7 @@ def test_no_words_of_a_consumer_pass_for_a_line_of_the_device(
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("theirs", ["\u00a7", "\u5e02"])
 def test_no_words_of_others_begin_a_line_of_the_list(
-    site: Site, ask: Ask, ann: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int, theirs: str
+    site: Site, ask: Owner, ann: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int, theirs: str
 ) -> None:
     """Neither a consumer's question nor what the market says of a report that it refuses."""
     round_id = opened(site)

@@ -16,7 +16,7 @@ from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
 from pdqs.owner.visit import Visit
 
-from .hostile.edits import bid_on, instead, on
+from .hostile.edits import bid_on, both, instead, on
 from .hostile.lies import earlier
 from .hostile.market import BID, OTHER_ROUND, ROUND, Edit, Json, Lie, Script, hostile
 from .node import BROWSER, mutant, twin
@@ -29,15 +29,6 @@ TAKES = {"transaction_id": "x", "kind": "reversal", "account": "o", "amount_micr
 
 def reported(script: Script) -> bool:
     return script.report is not None
-
-
-def both(*edits: Edit) -> Edit:
-    def edit(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
-        for each in edits:
-            status, body = each(script, told, status, body)
-        return status, body
-
-    return edit
 
 
 def list_others(notices: Json) -> None:

@@ -29,7 +29,7 @@ from pdqs.protocol.round_questions import StageStanding
 
 ATTRIBUTE = "simulated.illness"
 _INVITED_AT_ONCE = 200
-_PATIENCE = 1.3
+_LEAST_PATIENCE_SECONDS = 10
 AGES = DomainMessage(kind="grid", start=0.0, step=1.0, size=101)
 QUERIES = (QueryKind.COUNT, QueryKind.MEDIAN, QueryKind.MEAN)
 """What can be simulated."""
@@ -103,9 +103,9 @@ def simulate(
     The ``query`` is a count of owners who hold 1 (a ``share`` of them), or the median or the mean of ages.
 
     Values and prices repeat with the seed; coins do not, for devices draw them from the operating system. Unless
-    ``bid_seconds`` is given, bids are taken for ten seconds and 1.3 times as long as it took everyone to be invited
-    and to arrive: bidding takes about as long, and what is left over is spent waiting. Whoever comes later than that
-    is left out, and it is said how many were.
+    ``bid_seconds`` is given, bids are taken for ten seconds and as long as it took everyone to arrive: bidding takes
+    some seven tenths of that, and what is left over is spent waiting. Whoever comes later is left out, and it is said
+    how many were.
 
     ``as_guest``: the market is somebody's. The round is then for a group of simulated owners, and afterwards, however
     it ended, they are shut out and their money leaves the books, unless one says ``leave``.
@@ -128,8 +128,9 @@ def simulate(
             for i, invited in enumerate(guests.owners)
             for file in [devices / f"{i}.sqlite"]
         ]
+        came_from = time.monotonic()
         crowd = enter_all(pool, crowd, say)
-        patience = bid_seconds or 10 + math.ceil(_PATIENCE * (time.monotonic() - began))
+        patience = bid_seconds or _LEAST_PATIENCE_SECONDS + math.ceil(time.monotonic() - came_from)
         planned = consumer.change_draft(guests.round_id, _plan(query, budget, patience, groups))
         bidders, found, answer = _run(consumer, crowd, pool, planned, say)
         seconds = time.monotonic() - began

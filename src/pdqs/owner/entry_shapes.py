@@ -9,24 +9,24 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Fits = Callable[[Any], bool]
+Fits = Callable[[object], bool]
 Holds = dict[str, Fits]
 
 
-def _text(value: Any) -> bool:
+def _text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     return type(value) is int  # true and false are ints as well
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> bool:
     """Of what the market said: that it is a whole number is checked before, and by a check that can be taken out."""
     return _whole(value) or isinstance(value, float)
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
@@ -47,8 +47,8 @@ def read_object(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _json(value: Any) -> bool:
-    return isinstance(value, str) and bool(read_object(value))
+def _object(value: object) -> bool:
+    return isinstance(value, str) and (value == "{}" or bool(read_object(value)))
 
 
 _ROUND: Holds = {"market": _text, "round_id": _text}
@@ -57,7 +57,7 @@ _LOTS: Holds = {
     "asked": _flag,
     "draw": _number,
     "chance_numerator": _number,
-    "evidence": _json,
+    "evidence": _object,
     "posted_micros": _maybe(_number),
 }
 _CHARGE: Holds = {
@@ -74,7 +74,7 @@ _HOLDS: Mapping[str, Holds] = {
     "elsewhere": {"market": _text, "reports": _whole},
     "enrolled": {"market": _text, "owner_id": _text},
     "bid": _ROUND | _BID,
-    "bid-accepted": _ROUND | {"receipt": _json},
+    "bid-accepted": _ROUND | {"receipt": _object},
     "bid-withdrawn": _ROUND,
     "lots": _ROUND | _LOTS,
     "offer": _ROUND | {"q_numerator": _number, "payment_micros": _number, "stage": _number},
@@ -93,7 +93,7 @@ _MAY_HOLD: Mapping[str, Fits] = {
     "closes_at_ms": _whole,
     "withdrawn_at_ms": _whole,
     "at_ms": _maybe(_whole),
-    "receipt": _json,
+    "receipt": _object,
     "refused": _text,
     "paid_micros": _maybe(_whole),
     "taken_back_micros": _maybe(_whole),
@@ -101,7 +101,7 @@ _MAY_HOLD: Mapping[str, Fits] = {
 """What entries hold in some accounts, and not in others that were made before there was such a thing."""
 
 
-def fault_of_entry(fields: Any) -> str:
+def fault_of_entry(fields: object) -> str:
     """Why this is no entry, or nothing. Kinds that are not known here are a later device's, and are let be.
 
     >>> fault_of_entry({"kind": "cap", "attribute": "", "cap_nanos": True})

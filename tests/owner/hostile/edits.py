@@ -28,6 +28,17 @@ def instead(what: str, status: int, body: Json, *, when: Callable[[Script], bool
     return edit
 
 
+def both(*edits: Edit) -> Edit:
+    """One edit after the other."""
+
+    def edit(script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
+        for each in edits:
+            status, body = each(script, told, status, body)
+        return status, body
+
+    return edit
+
+
 def lost(then: Edit) -> Edit:
     """What she sends arrives, and no answer to it comes back; what is told afterwards is edited."""
 
