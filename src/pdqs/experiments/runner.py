@@ -70,6 +70,7 @@ def _finish(cells: list[Cell], plan: Plan, store: Store, processes: int, report:
             while running:
                 interrupted()
                 for future in wait(running, timeout=_LISTEN_SECONDS, return_when=FIRST_COMPLETED).done:
+                    interrupted()  # many may be done at once, and the last of them
                     finished = running.pop(future)
                     future.result()
                     progress.step(finished)

@@ -31,6 +31,7 @@ def guest(site: Site, browser: Browser, request: pytest.FixtureRequest) -> Guest
 
 def has_ended(guest: Guest) -> str:
     guest.page.get_by_role("heading", name="This round is over").wait_for(timeout=30_000)
+    guest.page.locator("#late").wait_for(state="detached", timeout=30_000)  # its script has said what it says
     text = guest.page.locator("main").inner_text()
     for untrue in ("You are asked", "Your offer", "for another", "another over", "nothing is lost"):
         assert untrue not in text
