@@ -40,15 +40,20 @@ def read_object(text: str) -> dict[str, Any]:
     >>> read_object('{"ordinal": 7}'), read_object("nothing")
     ({'ordinal': 7}, {})
     """
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
+    found = _parsed(text)
     return found if isinstance(found, dict) else {}
 
 
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _json(value: Any) -> bool:
-    return isinstance(value, str) and bool(read_object(value))
+    """An object, if an empty one: what is read of it is looked for by whoever reads it."""
+    return isinstance(value, str) and isinstance(_parsed(value), dict)
 
 
 _ROUND: Holds = {"market": _text, "round_id": _text}
