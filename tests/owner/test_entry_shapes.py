@@ -105,6 +105,12 @@ def test_a_charge_that_is_no_number_does_not_count_as_nothing(tmp_path: Path) ->
         read(written(tmp_path / "free.sqlite", [drawn]))
 
 
+def test_an_empty_object_is_one_and_a_list_is_none() -> None:
+    accepted = {"kind": "accepted", **WHERE, "at_ms": 1}
+    assert not fault_of_entry({**accepted, "receipt": "{}"})
+    assert fault_of_entry({**accepted, "receipt": "[]"}) == "its receipt is none"
+
+
 def test_the_table_of_charges_names_every_field_of_a_charge() -> None:
     drawn = {"kind": "drawn", **WHERE, **CHARGE, "body": "{}"}
     for name in Charge.__slots__:

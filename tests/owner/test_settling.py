@@ -41,6 +41,7 @@ class Case:
     """What she is asked about at the end, newest first."""
     now_ms: int = 7
     """By the device's own clock."""
+    prepare: Callable[[Script], None] = lambda _script: None
 
     def edit(self, script: Script, told: str, status: int, body: Json) -> tuple[int, Json]:
         for each in self.edits:
@@ -112,6 +113,14 @@ BEYOND = r"%s beyond what it paid you there \((it calls it .*)\)\.$"
 TOOK_BEYOND = r"took 0\.000005 from you by 2 lines, the last on .* in round " + BEYOND % ROUND
 TOOK = r"^The market took 0\.000005 from you on 15 Nov 2026"
 PAYOUT = "The market says that it paid out 0.000%s on 15 Nov 2026: did you get it?"
+
+
+def kept_for_30_days(script: Script) -> None:
+    script.document["retention_days"] = 30
+
+
+DELETED = instead("GET report", 404, {"type": "no-report", "detail": "none"}, when=reported)
+PURGED_MS = CLOSES + 30 * 86_400_000
 
 WORDS = "gone\u201d. All is well. \u201cSend your answer"
 NAMES_NOBODY = r"market's receipt does not say whose it is, as its terms promise\.$"
@@ -284,7 +293,24 @@ CASES = {
         edits=(LISTED_REPORTING, STILL_REPORTING), expected=(({}, SIGNED),), money=(), now_ms=OVER_MS + 10**12
     ),
     "off its list and unpaid": Case(edits=(UNLISTED, UNPAID), expected=(({ROUND: VANISHED}, SIGNED),) * 2, money=()),
-    "off its list and paid": Case(edits=(UNLISTED,), expected=(({}, SIGNED),), money=()),
+    "off its list and paid": Case(edits=(UNLISTED,), expected=(({}, PAID),) * 2, money=("paid",)),
+    "deleted as its terms say, and paid": Case(
+        edits=(DELETED,), prepare=kept_for_30_days, expected=(({}, PAID),) * 2, money=("paid",), now_ms=PURGED_MS
+    ),
+    "deleted as its terms say, and not paid": Case(
+        edits=(DELETED, UNPAID),
+        prepare=kept_for_30_days,
+        expected=(({ROUND: r"promised and nothing was paid\.$"}, SIGNED),),
+        money=(),
+        now_ms=PURGED_MS,
+    ),
+    "deleted before its terms say": Case(
+        edits=(DELETED,),
+        prepare=kept_for_30_days,
+        expected=(({ROUND: r"signed for your report and now has none\.$"}, SIGNED),),
+        money=(),
+        now_ms=PURGED_MS - 1,
+    ),
     "called cancelled": Case(
         edits=(LISTED_CANCELLED, CANCELLED, UNPAID),
         expected=(({ROUND: r"promised and nothing was paid \((it|the market) calls the round cancelled\)"}, SIGNED),)
@@ -350,7 +376,8 @@ def hold(name: str, found: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def address() -> Any:
-    with hostile({name: Lie(goal="nothing", edit=case.edit) for name, case in CASES.items()}) as found:
+    lies = {name: Lie(goal="nothing", edit=case.edit, prepare=case.prepare) for name, case in CASES.items()}
+    with hostile(lies) as found:
         yield found
 
 

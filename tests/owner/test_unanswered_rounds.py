@@ -22,6 +22,8 @@ from .hostile.market import BID, OTHER_ROUND, ROUND, Edit, Json, Lie, Script, ho
 from .node import BROWSER, mutant, twin
 
 NO = {"type": "forbidden", "detail": "all is well"}
+BAD_GATEWAY: Json = {}
+"""What is no problem's document, as a proxy's page is none."""
 OTHERS = [f"rnd_{digit * 24}" for digit in "c0123"]
 PAID, GONE = "rnd_" + "4" * 24, "rnd_" + "5" * 24
 TAKES = {"transaction_id": "x", "kind": "reversal", "account": "o", "amount_micros": -5, "at_ms": 5, "round_id": None}
@@ -51,6 +53,16 @@ LEFT_OUT = r"^The market did not answer, so that 3 other rounds were not looked 
 CASES: dict[str, tuple[Edit, tuple[str, ...], tuple[str, ...]]] = {
     "about one": (both(instead("GET notice", 403, NO, when=reported), TAKING), (TOOK,), (ONE,)),
     "out of order about one": (both(instead("GET notice", 500, NO, when=reported), TAKING), (TOOK,), (ONE,)),
+    "behind a proxy that reaches nobody": (
+        both(instead("GET notice", 502, BAD_GATEWAY, when=reported), TAKING),
+        (TOOK,),
+        (r"ould not be looked at[:.] [tT]he market.* answered 502",),
+    ),
+    "about her money, behind a proxy": (
+        instead("GET statement", 502, BAD_GATEWAY),
+        (),
+        (r"^What the market says of your money could not be looked at[:.] [tT]he market.* answered 502",),
+    ),
     "about many": (
         both(instead("GET notice", 403, NO, when=reported), on("GET notices", list_others, when=reported), TAKEN_BACK),
         ("was paid for your report, and 0.000001 of it was taken back", "no longer tells of the round", TOOK),

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pdqs.owner.account import Account, StoredBid
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.kept_receipts import Found
-from pdqs.owner.overdue import is_overdue, overdue_in_words
+from pdqs.owner.overdue import is_overdue, may_be_deleted, overdue_in_words
 from pdqs.owner.review import Device
 from pdqs.present.times import day_text
 from pdqs.protocol.device_messages import MyRound
@@ -35,7 +35,7 @@ def dropped_in_words(bid: StoredBid | None, state: str, now_ms: int, withdrawn_m
     """
     if bid is None or not bid.accepted or state not in ("reporting", "settled"):
         return ""
-    if state == "settled" and _may_be_purged(bid, now_ms):
+    if state == "settled" and may_be_deleted(bid.terms, now_ms):
         return ""
     return _withdrawn_in_words(withdrawn_ms) if _may_be_withdrawn(bid, withdrawn_ms) else _NO_OFFER
 
@@ -46,13 +46,6 @@ def _withdrawn_in_words(withdrawn_ms: int) -> str:
 
 def _may_be_withdrawn(bid: StoredBid, withdrawn_ms: int) -> bool:
     return withdrawn_ms > 0 and withdrawn_ms >= json.loads(bid.receipt or "{}").get("placed_at_ms", 0)
-
-
-def _may_be_purged(bid: StoredBid, now_ms: int) -> bool:
-    """Whether bids of the round may be deleted by now, as its terms say and by this device's clock."""
-    said = json.loads(bid.terms)
-    days = said.get("retention_days")
-    return type(days) is int and now_ms >= said["bids_close_at_ms"] + _DAY_MS * max(days, 1)
 
 
 def dropped_from(device: Device, mine: MyRound, now_ms: int, listed: str = "") -> str:
@@ -98,7 +91,7 @@ def _untold(account: Account, market: str) -> list[StoredBid]:
 
 
 def _is_gone(bid: StoredBid, now_ms: int) -> bool:
-    return bool(now_ms > json.loads(bid.terms)["bids_close_at_ms"]) and not _may_be_purged(bid, now_ms)
+    return bool(now_ms > json.loads(bid.terms)["bids_close_at_ms"]) and not may_be_deleted(bid.terms, now_ms)
 
 
 def _look_at(device: Device, client: OwnerClient, bid: StoredBid, listed: str, now_ms: int, found: Found) -> None:

@@ -40,15 +40,20 @@ def read_object(text: str) -> dict[str, Any]:
     >>> read_object('{"ordinal": 7}'), read_object("nothing")
     ({'ordinal': 7}, {})
     """
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
+    found = _parsed(text)
     return found if isinstance(found, dict) else {}
 
 
-def _object(value: object) -> bool:
-    return isinstance(value, str) and (value == "{}" or bool(read_object(value)))
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json(value: object) -> bool:
+    """An object, if an empty one: what is read of it is looked for by whoever reads it."""
+    return isinstance(value, str) and isinstance(_parsed(value), dict)
 
 
 _ROUND: Holds = {"market": _text, "round_id": _text}
@@ -57,7 +62,7 @@ _LOTS: Holds = {
     "asked": _flag,
     "draw": _number,
     "chance_numerator": _number,
-    "evidence": _object,
+    "evidence": _json,
     "posted_micros": _maybe(_number),
 }
 _CHARGE: Holds = {
@@ -74,7 +79,7 @@ _HOLDS: Mapping[str, Holds] = {
     "elsewhere": {"market": _text, "reports": _whole},
     "enrolled": {"market": _text, "owner_id": _text},
     "bid": _ROUND | _BID,
-    "bid-accepted": _ROUND | {"receipt": _object},
+    "bid-accepted": _ROUND | {"receipt": _json},
     "bid-withdrawn": _ROUND,
     "lots": _ROUND | _LOTS,
     "offer": _ROUND | {"q_numerator": _number, "payment_micros": _number, "stage": _number},
@@ -93,7 +98,7 @@ _MAY_HOLD: Mapping[str, Fits] = {
     "closes_at_ms": _whole,
     "withdrawn_at_ms": _whole,
     "at_ms": _maybe(_whole),
-    "receipt": _object,
+    "receipt": _json,
     "refused": _text,
     "paid_micros": _maybe(_whole),
     "taken_back_micros": _maybe(_whole),

@@ -3,7 +3,8 @@
 No market need ever call a round settled, and a device that waits for the word would wait for ever. The frozen terms say
 how long a round can take: bids close, the nonce is waited for, and each stage takes reports for as long as it was
 promised. A day after that, by the device's own clock, it is told that the market has not settled; nothing more follows
-from it, for either clock may be wrong. The browser's twin: ``browser/overdue.mjs``.
+from it, for either clock may be wrong. They say, too, when what she sent may be deleted. The browser's twin:
+``browser/overdue.mjs``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import json
 from pdqs.present.times import day_text
 
 _MOST_NONCE_SECONDS = 7 * 86_400
-GRACE_MS = 86_400_000
+_DAY_MS = 86_400_000
+GRACE_MS = _DAY_MS
 
 
 def over_ms(terms: str) -> int:
@@ -31,6 +33,13 @@ def over_ms(terms: str) -> int:
 def is_overdue(terms: str, now_ms: int) -> bool:
     """Whether that is more than a day ago."""
     return now_ms > over_ms(terms) + GRACE_MS
+
+
+def may_be_deleted(terms: str, now_ms: int) -> bool:
+    """Whether bids and reports of the round may be deleted by now, as its terms say and by this device's clock."""
+    said = json.loads(terms)
+    days = said.get("retention_days")
+    return type(days) is int and now_ms >= said["bids_close_at_ms"] + _DAY_MS * max(days, 1)
 
 
 def overdue_in_words(terms: str, now_ms: int) -> str:

@@ -87,6 +87,12 @@ def _counted(told: Told) -> str | None:
     return _wrong("counts your reports wrongly", good)
 
 
+def _still_there(told: Told) -> str | None:
+    signed = told.report is not None and told.report.accepted_at_ms is not None
+    gone = signed and told.report_there is None and not told.may_be_deleted
+    return "the market signed for your report and now has none" if gone else None
+
+
 def _paid(told: Told) -> str | None:
     promised = told.report.payment_micros if told.report else 0
     kept = told.paid_micros or 0  # below nought where more was taken, which is told by itself
@@ -182,14 +188,7 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
             "report receipt",
             lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _receipt_of(t))),
         ),
-        "report still there": (
-            "payment",
-            lambda t: (
-                "the market signed for your report and now has none"
-                if t.report is not None and t.report.accepted_at_ms is not None and t.report_there is None
-                else None
-            ),
-        ),
+        "report still there": ("payment", _still_there),
         "payment": ("payment", _paid),
         "payment stays": ("afterwards", _gone),
     }

@@ -19,7 +19,7 @@ from pdqs.owner.client import OwnerClient
 from pdqs.owner.dropped import look_for_offers
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.kept_receipts import Found, ask_for_bids, renew_report_receipt, silence_in_words
-from pdqs.owner.overdue import is_overdue, overdue_in_words
+from pdqs.owner.overdue import is_overdue, may_be_deleted, overdue_in_words
 from pdqs.owner.receipt_checks import lines_of, paid_by
 from pdqs.owner.review import Device
 from pdqs.owner.short_receipts import SAYS_LESS, falls_short
@@ -67,7 +67,9 @@ def take_payment(
 ) -> None:
     """Hold what the market says it paid against what the offer promised, and keep it, with the lines that say so."""
     lines = lines_of(notice.round_id, statement)
-    told = replace(device.look(notice), report_there=receipt, paid_micros=paid_by(lines))
+    heard = device.look(notice)
+    deleted = heard.bid is not None and may_be_deleted(heard.bid.terms, now_ms)
+    told = replace(heard, report_there=receipt, paid_micros=paid_by(lines), may_be_deleted=deleted)
     refuse("payment", told, device.checks)
     if told.report is not None and told.report.paid_micros is None:
         _note(device, "paid", notice.round_id, lines, now_ms, paid_micros=told.paid_micros)
@@ -205,8 +207,7 @@ class _Looking:
         if made.paid_micros is not None:
             look_again(self.device, made, self.statement, self.now_ms)
         elif not state and made.accepted_at_ms is not None:
-            paid = paid_by(lines_of(made.round_id, self.statement)) or 0
-            return f"{signed} no longer tells of the round" if paid < made.payment_micros else ""
+            return "" if self._paid_unlisted(made) else f"{signed} no longer tells of the round"
         elif state in OVER:
             notice = self.client.notice(made.round_id)
             self.device.is_asked(notice, made.round_id)
@@ -217,6 +218,15 @@ class _Looking:
             late = self._overdue(made)
             return f"{signed} {late}" if late else ""
         return ""
+
+    def _paid_unlisted(self, made: StoredReport) -> bool:
+        """Whether what was promised is in the statement, of a round that is listed no more, as none is for ever: it is
+        kept now, for nothing will be told of the round again."""
+        lines = lines_of(made.round_id, self.statement)
+        paid = paid_by(lines)
+        if paid == made.payment_micros:
+            _note(self.device, "paid", made.round_id, lines, self.now_ms, paid_micros=paid)
+        return (paid or 0) >= made.payment_micros
 
     def _overdue(self, made: StoredReport) -> str:
         """That the round should be over by now, where it should and what was promised is not in the statement."""

@@ -73,6 +73,8 @@ class Told:
     """How the market numbered the reports in other rounds that it signed for."""
     counted: int = 0
     paid_micros: int | None = None
+    may_be_deleted: bool = False
+    """Whether the market may have deleted her report by now, as the terms say."""
     lots: StoredLots | None = None
     """The draw as the market told it before."""
     first: StoredOffer | None = None

@@ -238,14 +238,14 @@ def _bounded(response: httpx.Response, patience: Patience, bounds: Bounds, room:
 
 
 def _error_of(response: httpx.Response, content: bytes) -> MarketError:
-    """The error that the market raised, or one that says it answered with something else."""
+    """The error that the market raised, or one that says that it gave no answer of its own."""
     try:
         found = json.loads(content if len(content) <= _MOST_PROBLEM_BYTES else b"{}")
         type_, detail = ProblemType.read(str(found.get("type"))), printable(str(found["detail"]))
         if type_ in (ProblemType.UNREACHABLE, ProblemType.BAD_ANSWER):  # what only this side says of the other
             type_ = ProblemType.OTHER
     except (ValueError, KeyError, AttributeError, RecursionError):
-        type_ = ProblemType.BAD_ANSWER
+        type_ = ProblemType.UNREACHABLE  # so says a proxy that reaches no market: nothing was said by one
         words = f" {quoted(response.reason_phrase, 80)}" if response.reason_phrase else ""
         detail = f"the market answered {response.status_code}{words}"
     return ERRORS.get(response.status_code, MarketError)(type_, detail)

@@ -154,7 +154,7 @@ export const CHECKS = {
     && t.reportThere.received_at_ms < closedMs(t), "The market's receipt says that the report came late.")],
   "receipt count": ["report receipt", receiptCounts],
   "receipt signature": ["report receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "ReportReceipt", t.reportThere), "The market's receipt is not signed by its key.")],
-  "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere, "The market signed for your report and now has none.")],
+  "report still there": ["payment", (t) => wrong(t.report.accepted_at_ms === null || t.reportThere || t.mayBeDeleted, "The market signed for your report and now has none.")],
   "payment": ["payment", (t) => wrong(t.paidMicros === t.report.payment_micros,
     `${money(t.report.payment_micros)} was promised and ${t.paidMicros > 0 ? money(t.paidMicros) : "nothing"} was paid${t.notice.state === "cancelled" ? " (the market calls the round cancelled)" : ""}.`)],
   "payment stays": ["afterwards", (t) => wrong(Math.max(paidBy(t.lines) ?? 0, 0) >= notedMicros(t.report), takenBack(t))],

@@ -1,7 +1,7 @@
 // A bid that a market signed for and has no offer for: whoever bid is told in a round past bidding what it asks of her, if that
 // is nothing. The twin of pdqs/owner/dropped.py.
 
-import { isOverdue, overdueInWords } from "./overdue.mjs";
+import { isOverdue, mayBeDeleted, overdueInWords } from "./overdue.mjs";
 import { Refusal } from "./refusal.mjs";
 import { dayText } from "./statement.mjs";
 
@@ -13,17 +13,11 @@ const GONE = `${SIGNED} no longer tells of the round.`;
 
 const mayBeWithdrawn = (bid, withdrawnMs) => withdrawnMs > 0 && withdrawnMs >= (JSON.parse(bid.receipt ?? "{}").placed_at_ms ?? 0);
 
-/** Whether bids of the round may be deleted by now, as its terms say and by this device's clock. */
-function mayBePurged(bid, nowMs) {
-  const { retention_days: days, bids_close_at_ms: closes } = JSON.parse(bid.terms);
-  return Number.isInteger(days) && nowMs >= closes + DAY_MS * Math.max(days, 1);
-}
-
 /** Of a round with no offer to her, in this state: that there should be one; nothing where there need not be. `withdrawnMs` is
  * when she withdrew, by the market's word. She may have, from another device. */
 function droppedInWords(bid, state, nowMs, withdrawnMs = 0) {
   if (!bid?.accepted || !["reporting", "settled"].includes(state)) return "";
-  if (state === "settled" && mayBePurged(bid, nowMs)) return "";
+  if (state === "settled" && mayBeDeleted(bid.terms, nowMs)) return "";
   const said = `${SIGNED} has no offer to you`;
   return mayBeWithdrawn(bid, withdrawnMs) ? `${said}: it says that you withdrew it on ${dayText(withdrawnMs)}, and broke its word if you did not.` : `${said}.`;
 }
@@ -50,7 +44,7 @@ export function untold(account, market) {
   return unseen.map((round) => account.bid(market, round)).filter((bid) => bid?.accepted);
 }
 
-const isGone = (bid, nowMs) => nowMs > JSON.parse(bid.terms).bids_close_at_ms && !mayBePurged(bid, nowMs);
+const isGone = (bid, nowMs) => nowMs > JSON.parse(bid.terms).bids_close_at_ms && !mayBeDeleted(bid.terms, nowMs);
 
 /** Whether her offer should be there, by the round's state in the market's list, empty if it is not there. */
 function isDue(bid, listed, nowMs) {

@@ -3,7 +3,8 @@
 import { dayText } from "./statement.mjs";
 
 const MOST_NONCE_SECONDS = 7 * 86_400;
-const GRACE_MS = 86_400_000;
+const DAY_MS = 86_400_000;
+const GRACE_MS = DAY_MS;
 
 /** When a round is over at the latest, by the frozen terms of a bid that was signed for. */
 export function overMs(terms) {
@@ -14,6 +15,12 @@ export function overMs(terms) {
 
 /** Whether that is more than a day ago. */
 export const isOverdue = (terms, nowMs) => nowMs > overMs(terms) + GRACE_MS;
+
+/** Whether bids and reports of the round may be deleted by now, as its terms say and by this device's clock. */
+export function mayBeDeleted(terms, nowMs) {
+  const { retention_days: days, bids_close_at_ms: closes } = JSON.parse(terms);
+  return Number.isInteger(days) && nowMs >= closes + DAY_MS * Math.max(days, 1);
+}
 
 /** What a market has not done then, to follow on what it signed for. */
 export const overdueInWords = (terms, nowMs) =>

@@ -9,7 +9,7 @@ import { refuse } from "./checks.mjs";
 import { lookForOffers, untold } from "./dropped.mjs";
 import { askForBids, Found, lacksReceipts, renewReportReceipt, silenceOf } from "./kept.mjs";
 import { money } from "./money.mjs";
-import { isOverdue, overdueInWords } from "./overdue.mjs";
+import { isOverdue, mayBeDeleted, overdueInWords } from "./overdue.mjs";
 import { fallsShort, linesOf, paidBy, SAYS_LESS } from "./receipts.mjs";
 import { Refusal } from "./refusal.mjs";
 import { sha256 } from "./sha256.mjs";
@@ -34,7 +34,8 @@ async function note(device, kind, round, lines, nowMs, micros) {
 /** Hold what the market says it paid against what the offer promised, and keep it, with the lines that say so. */
 export async function takePayment(device, notice, receipt, statement, nowMs) {
   const lines = linesOf(notice.round_id, statement);
-  const told = { ...(await device.look(notice)), reportThere: receipt, paidMicros: paidBy(lines) };
+  const heard = await device.look(notice);
+  const told = { ...heard, reportThere: receipt, paidMicros: paidBy(lines), mayBeDeleted: Boolean(heard.bid) && mayBeDeleted(heard.bid.terms, nowMs) };
   await refuse("payment", told, device.checks);
   if (told.report.paid_micros === null) await note(device, "paid", notice.round_id, lines, nowMs, { paid_micros: told.paidMicros });
 }
@@ -78,7 +79,7 @@ async function wrongOf(visit, made, state, statement) {
   if (made.paid_micros !== null) {
     await lookAgain(visit.device, made, statement, visit.clock());
   } else if (!state && made.accepted_at_ms !== null) {
-    return (paidBy(linesOf(made.round_id, statement)) ?? 0) < made.payment_micros ? `${signed} no longer tells of the round.` : "";
+    return (await paidUnlisted(visit, made, statement)) ? "" : `${signed} no longer tells of the round.`;
   } else if (OVER.includes(state)) {
     const notice = await visit.notice(made.round_id);
     await settleUp(visit, notice, statement);
@@ -89,6 +90,15 @@ async function wrongOf(visit, made, state, statement) {
     return late && `${signed} ${late}.`;
   }
   return "";
+}
+
+/** Whether what was promised is in the statement, of a round that is listed no more, as none is for ever. That it was paid is kept
+ * now: nothing will be told of the round again. */
+async function paidUnlisted(visit, { round_id: round, payment_micros: promised }, statement) {
+  const lines = linesOf(round, statement);
+  const paid = paidBy(lines);
+  if (paid === promised) await note(visit.device, "paid", round, lines, visit.clock(), { paid_micros: paid });
+  return (paid ?? 0) >= promised;
 }
 
 /** That the receipt still says less than was promised; it is asked for again while the round is listed. */
