@@ -9,24 +9,24 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Fits = Callable[[Any], bool]
+Fits = Callable[[object], bool]
 Holds = dict[str, Fits]
 
 
-def _text(value: Any) -> bool:
+def _text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     return type(value) is int  # true and false are ints as well
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> bool:
     """Of what the market said: that it is a whole number is checked before, and by a check that can be taken out."""
     return _whole(value) or isinstance(value, float)
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
@@ -47,7 +47,7 @@ def read_object(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _json(value: Any) -> bool:
+def _json(value: object) -> bool:
     return isinstance(value, str) and bool(read_object(value))
 
 
