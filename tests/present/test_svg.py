@@ -53,6 +53,24 @@ def test_every_chart_is_well_formed_and_holds_no_script(chart: Svg) -> None:
     assert tags <= {"svg", "title", "desc", "text", "rect", "line", "circle", "p"}
 
 
+def words_of(chart: Svg) -> list[str]:
+    return [str(part.text) for part in ElementTree.fromstring(chart).iter() if part.tag == "text"]
+
+
+def test_answers_that_begin_alike_are_told_apart_in_the_picture() -> None:
+    labels = ["Less than once a week", "Less than once a month", "Never"]
+    drawn = charts.bars(labels, [3.0, 2.0, 1.0], [(1.0, 5.0), (0.0, 4.0), (0.0, 3.0)])
+    assert [word for word in words_of(drawn) if word in labels] == labels
+    spots = [(part.get("x"), part.get("y")) for part in ElementTree.fromstring(drawn).iter() if part.tag == "text"]
+    assert len(set(spots)) == len(spots) == 6, "no word on another"
+
+
+@pytest.mark.parametrize(("label", "shown"), [("x" * 90, 52), ("\u5bb6" * 90, 26)])
+def test_what_is_too_long_for_the_picture_is_cut_and_says_so(label: str, shown: int) -> None:
+    (word,) = [word for word in words_of(charts.bars([label], [3.0], [(1.0, 5.0)])) if word != "3"]
+    assert (len(word), word[-1]) == (shown, "\u2026")
+
+
 def test_a_forecast_without_a_curve_says_why() -> None:
     here = ForecastPoint(budget_micros=1, half_width=0.25)
     assert "no time to try other budgets" in charts.precision([here], 1)

@@ -59,13 +59,16 @@ def _from_file(path: Path) -> Told:
     return {name: _of_kind(f"configuration {str(path)!r}: {name}", name, value) for name, value in read.items()}
 
 
+_WANTED = {str: "text in quotes", int: "a whole number", float: "a number"}
+
+
 def _of_kind(said: str, name: str, value: object) -> object:
     """A value of a file as its setting's type: TOML tells numbers from text, and so do we."""
     kind = _KINDS[name]
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        raise TermsError(f"{said}: {value!r} must be {'text in quotes' if kind is str else 'a number'}")
+        raise TermsError(f"{said}: {value!r} must be {_WANTED[kind]}")
     return _positive(said, name, value, value)
 
 

@@ -121,8 +121,9 @@ class Settings:
         check_origins(f"{PREFIX}DEVICE_ORIGINS", self.device_origins)
         check_public_url(f"{PREFIX}PUBLIC_URL", self.public_url)
         parts = urlsplit(self.public_url)
-        if not _ROOT.fullmatch(self.root_path or "/") or not _ROOT.fullmatch(parts.path or "/"):
-            raise TermsError(f"{PREFIX}ROOT_PATH: {self.root_path or parts.path!r} must look like /market")
+        for name, path in (("ROOT_PATH", self.root_path), ("PUBLIC_URL", parts.path)):
+            if not _ROOT.fullmatch(path or "/"):
+                raise TermsError(f"{PREFIX}{name}: the path {path!r} must look like /market")
 
     def _check_workers(self) -> None:
         if self.workers > 1 and self.database_url.startswith("sqlite"):

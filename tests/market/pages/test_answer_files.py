@@ -139,6 +139,14 @@ def test_under_the_picture_are_its_figure_and_interval_in_words(town: Town) -> N
     ]
 
 
+def test_under_a_histogram_is_what_its_two_lines_are(town: Town) -> None:
+    said = picture_words(answered("histogram", ["tea", "coffee"]), of(town, plan(), "bars"), ",")
+    assert said[:2] == [
+        "How many of the 1.240 owners who bid hold each value, with intervals that hold 95 times in 100.",
+        "The paler lines are these intervals if 5 in 100 owners sent noise.",
+    ]
+
+
 def test_every_column_is_said_in_the_guide() -> None:
     guide = Path(pdqs.__file__).parents[2].joinpath("docs/market.md").read_text(encoding="utf-8")
     assert [name for name in COLUMNS if f"`{name}`" not in guide] == []

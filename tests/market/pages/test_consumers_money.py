@@ -37,8 +37,9 @@ def moved(site: Site, name: str) -> User:
 
 
 def rows(html: str) -> list[tuple[str, str]]:
-    """What and how much, from the top."""
-    found = re.findall(r"<td>([^<]*)(?: · )?(?:<a[^>]*>round</a>)?</td><td class=\"num\">([^<]*)</td>", unescape(html))
+    """What and how much as it is shown, from the top."""
+    amount = r"<td class=\"num\"><data[^>]*>([^<]*)</data></td>"
+    found = re.findall(r"<td>([^<]*)(?: · )?(?:<a[^>]*>round</a>)?</td>" + amount, unescape(html))
     return [(what.removesuffix(" · "), amount) for what, amount in found]
 
 
@@ -64,6 +65,18 @@ def test_every_entry_is_told_newest_first_and_adds_up_to_the_balance(site: Site)
     balance = reads.me(site.market, user).balance_micros
     assert round(1_000_000 * sum(float(amount) for _, amount in told)) == balance
     assert page.count("/consumer/rounds/r_") == 3, "each with its round"
+
+
+def test_amounts_have_as_many_decimals_as_are_paid_and_the_rest_in_their_title(site: Site) -> None:
+    user, _ = site.invite("consumer", "Left Over")
+    for place, micros in enumerate((40_800_801, 3_999)):  # as programs enter them, and rounds give back
+        given = Transfer(user_id=user.user_id, amount_micros=micros)
+        transfers.deposit(site.market, site.operator, given, f"key-fine-{place}")
+    cookies = {access.COOKIE: access.start_session(site.market, user).cookie}
+    with httpx.Client(base_url=site.address, cookies=cookies, timeout=60) as browser:
+        page = browser.get("/consumer/money").text
+    assert sorted(amount for _, amount in rows(page)) == ["+40.80", "less than 0.01"]
+    assert 'title="exactly 40.800801"' in page
 
 
 def test_older_entries_are_on_the_next_page(site: Site) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdqs.market import access, round_steps
+from pdqs.protocol.device_messages import DomainMessage
 from pdqs.protocol.market_messages import QueryMessage
 
 from .open_round import PHONE, PLAN
 from .site import Site, Visitor
+from .test_browser_device import PLAN as SOON
+from .test_browser_device import Guest
 from .test_device_page import enrol, fits, page, place
 
 if TYPE_CHECKING:
@@ -40,6 +43,18 @@ def test_no_page_runs_off_a_phone_where_a_question_has_an_address_in_it(site: Si
             assert visitor.page.get_by_text("surveys-of-the-year").first.is_visible()
             assert visitor.fits(), path
     visitor.context.close()
+
+
+def test_nor_does_an_offer_whose_answers_are_such_words(site: Site, browser: Browser) -> None:
+    labels = ["Tea", f"{'Donaudampfschifffahrt' * 3}sgesellschaft"]
+    domain = DomainMessage(kind="categories", labels=labels, size=2)
+    which = QueryMessage(kind="histogram", text="Where do you work?", domain=domain)
+    guest = Guest(site, browser, "Long Answers", SOON.model_copy(update={"query": which, "attribute": "work"}))
+    guest.page.set_viewport_size(PHONE["viewport"])  # type: ignore[arg-type]  # a size
+    guest.ready()
+    guest.page.get_by_label(labels[1]).check()
+    assert guest.visitor.fits()
+    guest.leave()
 
 
 def test_nor_does_the_page_of_her_own_device(place: Site, page: Page) -> None:

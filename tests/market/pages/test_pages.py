@@ -283,6 +283,12 @@ def test_a_plan_that_cannot_be_names_the_field(given: dict[str, str], field: str
     assert field in form.faults
 
 
+@pytest.mark.parametrize(("step", "said"), [("0", "Give a number above 0."), ("-1", "Give a number above 0.")])
+def test_a_step_that_leads_nowhere_is_told_what_one_is(step: str, said: str) -> None:
+    form = plan_form.read({"text": "Q?", "attribute": "a", "kind": "mean", "start": "0", "stop": "9", "step": step})
+    assert form.faults["step"] == said
+
+
 def test_a_form_of_defaults_is_a_plan() -> None:
     form = plan_form.read({})
     assert form.faults == {}

@@ -88,7 +88,18 @@ def test_somebody_elses_invitation_says_whose_it_is_and_changes_nothing_until_to
     old.close()
     page = http.get("/enter").text
     form = {"csrf_token": hidden(page, "csrf_token"), "code": others}
-    assert "used or has run out" in http.post("/enter/other", data=form).text
+    again = http.post("/enter/other", data=form).text
+    assert "used or has run out" in again
+    assert "You need no code on this browser" in again, "a new one from the operator would sign him out here"
+
+
+def test_who_made_her_code_is_told_by_name_and_the_id_is_under_details(site: Site, http: httpx.Client) -> None:
+    _, code = site.invite("owner", "Dee")
+    page = http.get("/enter").text
+    http.post("/enter", data={"door_token": hidden(page, "door_token"), "code": code})
+    found = http.get("/account").text
+    in_details = f'<summary>Details</summary><code class="hash">{site.operator.user_id}</code>'
+    assert found.count(site.operator.user_id) == found.count(in_details) > 0
 
 
 def test_her_own_link_is_not_used_up_where_she_is_in_already(site: Site, http: httpx.Client) -> None:

@@ -60,10 +60,13 @@ def as_attachment(of: Round, ending: str) -> str:
 def picture_words(found: AnswerMessage, of: Round, mark: Mark = ".") -> list[str]:
     """What stands under the picture of an answer: its figure, its interval, of whom and when, and what to beware of."""
     times = f"{short(100 * found.level, 6, mark)} times in 100"
+    cheats = f"{short(100 * found.dishonest_share, 6, mark)} in 100 owners sent noise"
     said = []
     if found.kind == QueryKind.HISTOGRAM:
         said.append(f"How many of the {whole(found.owners, mark)} owners who bid hold each value,")
         said[0] += f" with intervals that hold {times}."
+        if found.interval_if_dishonest:
+            said.append(f"The paler lines are these intervals if {cheats}.")
     elif found.values:
         low, high = found.interval[0]
         middle = (
@@ -75,8 +78,7 @@ def picture_words(found: AnswerMessage, of: Round, mark: Mark = ".") -> list[str
         said.append(f"An interval like this holds the truth {times}.")
         for wide in found.interval_if_dishonest:
             ends = [figure(end, wide[0], wide[1], mark) for end in wide]
-            cheats = short(100 * found.dishonest_share, 6, mark)
-            said.append(f"Between {ends[0]} and {ends[1]} if {cheats} in 100 owners sent noise: the paler band.")
+            said.append(f"Between {ends[0]} and {ends[1]} if {cheats}: the paler band.")
     people = [f"{whole(found.owners, mark)} owners bid", f"{whole(found.reports, mark)} reported"]
     if of.ended_at_ms is not None:
         people.insert(0, f"Answered {moment_text(of.ended_at_ms)}")

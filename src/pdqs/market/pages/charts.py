@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 from pdqs.market.pages.numerals import fixed, short, whole
 from pdqs.model.spelling import Mark, styled
@@ -112,16 +114,21 @@ def bars(
     wide: Sequence[Sequence[float]] = (),
     mark: Mark = ".",
 ) -> Svg:
-    """One bar for each value of the domain, with its interval, and a paler one that allows for cheats."""
+    """One bar for each value of the domain, with its interval, and a paler one that allows for cheats.
+
+    Its label is beside it, or above it where one is long: "Less than once a week" and "... a month" begin alike.
+    """
     wide = wide or intervals
     most = max([high for _, high in [*intervals, *wide]] + [1e-9])
-    row, left, right = 30.0, 110.0, _WIDTH - 52
+    above = any(_cut(label, 15) != label for label in labels)
+    right = _WIDTH - 52
+    row, left, aside, up, anchor = (46.0, 4.0, 0.0, 14.0, "start") if above else (30.0, 110.0, 8.0, -4.0, "end")
     scale = (right - left) / most
     body = []
     for place, (label, value, (low, high), outer) in enumerate(zip(labels, values, intervals, wide, strict=True)):
-        middle = row * place + row / 2 + 4
+        middle = row * (place + 1) - 11
         body += [
-            _label(left - 8, middle + 4, label if len(label) <= 15 else label[:14] + "…", "end"),
+            _label(left - aside, middle - up, _cut(label, 52), anchor),
             element("rect", class_="bar soft", x=left, y=middle - 7, width=max(value * scale, 1.0), height=14, rx=3),
             element(
                 "line",
@@ -136,6 +143,18 @@ def bars(
         ]
     text = "; ".join(f"{label}: {whole(value, mark)}" for label, value in zip(labels[:12], values[:12], strict=True))
     return _chart("bars", row * len(labels) + 8, "How many owners hold each value", text, body)
+
+
+def _cut(text: str, room: int) -> str:
+    """A text that has room for so many letters of Latin; wide signs, as of Chinese, take two.
+
+    >>> _cut("Never", 5), _cut("Nevermore", 5), _cut("家家家", 5)
+    ('Never', 'Neve…', '家家…')
+    """
+    widths = [2 if east_asian_width(sign) in "WF" else 1 for sign in text]
+    if sum(widths) <= room:
+        return text
+    return text[: sum(taken < room for taken in accumulate(widths))] + "…"
 
 
 def sureness(epsilon: float) -> Svg:

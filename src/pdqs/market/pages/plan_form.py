@@ -243,7 +243,7 @@ class _Reader:
             self.faults[name] = f"{_sentence(doubt)} {bounds}".strip()
             return max(least, 1.0)
         if not least <= value <= most:
-            self.faults[name] = bounds or "Give a number."
+            self.faults[name] = bounds or ("Give a number above 0." if least > 0 else "Give a number.")
             return max(least, 1.0)
         return value
 

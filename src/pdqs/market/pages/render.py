@@ -107,6 +107,7 @@ def _environment(currency: Currency = PLAIN) -> Environment:
     environment.filters.update(
         money=partial(_money, currency),
         owed=partial(_owed, currency),
+        moved=partial(_moved, currency),
         price=partial(_price, currency),
         exact=currency.exact,
         numbers=partial(numbers_in_words, mark=mark),
@@ -187,6 +188,16 @@ def _money(currency: Currency, micros: int) -> Markup:
 def _owed(currency: Currency, micros: int) -> Markup:
     """What somebody is to have, never shown as more than it is."""
     return _amount(_tiny(currency, micros) or currency.owed(micros), currency.exact(micros))
+
+
+def _moved(currency: Currency, micros: int) -> Markup:
+    """What came to a balance or went from it, to the nearest, with its sign; the title has the rest.
+
+    >>> _moved(Currency(code="EUR"), 40_800_801)
+    Markup('<data value="40.800801 EUR" title="exactly 40.800801 EUR">+40.80 EUR</data>')
+    """
+    sign = "+" if micros >= currency.step else ""
+    return _amount(_tiny(currency, micros) or sign + currency.shown(micros), currency.exact(micros))
 
 
 def _price(currency: Currency, micros: int) -> Markup:

@@ -2,6 +2,7 @@
 
 import { factsAndWords, OVERALL } from "../device/account.mjs";
 import { saveData, savePage } from "../device/export.mjs";
+import { moment } from "../device/times.mjs";
 import { tellElsewhere } from "./elsewhere.mjs";
 import { arrived, calm, epsilonText, fixed, money, number, numberText, tellFaults, trouble, visiting } from "./market.mjs";
 
@@ -57,7 +58,7 @@ function historyCard(made, notHers) {
   slot(card, "payment").textContent = money(made.paid_micros ?? 0);
   slot(card, "offered").textContent = money(made.payment_micros);
   slot(card, "facts").textContent = factsAndWords(made);
-  slot(card, "when").textContent = `${new Date(made.drawn_at_ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  slot(card, "when").textContent = moment(made.drawn_at_ms);
   slot(card, "body").textContent = made.body;
   slot(card, "whose").hidden = !notHers;
   return card;
