@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from sqlalchemy import text
 
@@ -36,6 +38,14 @@ def test_what_an_erased_owner_gave_up_is_owed_no_more_and_stands_in_the_trial_ba
     assert (_owed(town), _given_up(town)) == ([3_000_000], 2_000_000)
     kinds = [line.kind for line in looking_up.journal_page(town.market, town.operator).items]
     assert kinds.count("given-up") == 1
+
+
+def test_what_she_would_give_up_is_said_in_the_money_of_the_market(town: Town) -> None:
+    (owner,) = owe(town, [2_345_000])
+    settings = dataclasses.replace(town.market.settings, currency="EUR", decimal_mark=",")
+    market = dataclasses.replace(town.market, settings=settings)
+    with pytest.raises(ConflictError, match=r"^2,345 EUR is still yours"):
+        own_data.erase(market, owner, Erasure())
 
 
 def test_what_a_consumer_gave_up_stands_there_too(town: Town) -> None:

@@ -281,6 +281,15 @@ def test_who_is_calling_is_what_the_connection_says_unless_a_trusted_proxy_says_
     assert found == [200, 200, last, last]
 
 
+def test_of_ipv6_whoever_has_a_network_has_the_requests_of_one_address(town: Town) -> None:
+    with _serving(town, address_rate=0.01, address_burst=2.0, trusted_proxies="127.0.0.1") as address:
+        found = [
+            httpx.get(f"{address}/healthz", headers={"X-Forwarded-For": one}).status_code
+            for one in ("2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::3", "192.0.2.7")
+        ]
+    assert found == [200, 200, 429, 200, 200]
+
+
 REQUEST = ForecastRequest(plan=plan(), owners=100)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
+from market.owing import earn, owe
 from market.town import Town
 from pdqs.market import access, offer_access, own_data, people, round_steps
 from pdqs.market.context import Market
@@ -157,3 +159,32 @@ def test_her_page_gives_the_file_and_erases_her_name(town: Town) -> None:
         form |= {"confirmed": "yes"}
         assert browser.post("/account/erase", data=form, headers=cookie).status_code == 303
         assert browser.get("/account", headers=cookie).status_code == 303
+
+
+def test_her_page_says_how_much_she_gives_up_and_no_more_than_that_is_given_up(town: Town) -> None:
+    (owner,) = owe(town, [2_345_000])
+    session = access.start_session(town.market, owner)
+    settings = dataclasses.replace(town.market.settings, currency="EUR", decimal_mark=",")
+    with (
+        served(create_app(settings, town.clock, ticking=False)) as address,
+        httpx.Client(base_url=address, headers={"Cookie": f"{access.COOKIE}={session.cookie}"}) as browser,
+    ):
+
+        def sent(**fields: str) -> httpx.Response:
+            return browser.post("/account/erase", data={"csrf_token": session.csrf_token, **fields})
+
+        assert "2,345" not in sent().text, "who gives nothing up is asked as before"
+        asked = sent(forgo="yes").text
+        assert "You give up" in asked
+        assert "2,345 EUR" in asked
+        kept = dict(re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', asked))
+        kept.pop("csrf_token")
+        earn(town, {owner.user_id: 1_000_000}, "meanwhile")
+        refused = sent(**kept)
+        assert refused.status_code == 409
+        assert "3,345 EUR is still yours" in refused.text
+        assert sent(confirmed="yes", forgo="yes").status_code == 409, "nobody told her how much that is"
+        assert town.balance(owner) == 3_345_000
+        again = dict(re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', sent(forgo="yes").text))
+        assert sent(**again).status_code == 303
+    assert town.balance(owner) == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection, Select, Table, and_, bindparam, select
 
 from pdqs.market import access
@@ -22,11 +20,11 @@ from pdqs.protocol.problems import NotFoundError, ProblemType
 _ROUND, _OWNER = bindparam("round", type_=rounds.c.round_id.type), bindparam("owner", type_=users.c.user_id.type)
 
 
-def _mine(listed: Select[Any], table: Table) -> Select[Any]:
+def _mine(listed: Select[object], table: Table) -> Select[object]:
     return listed.where(table.c.round_id == _ROUND, table.c.owner_id == _OWNER)
 
 
-def _every_offer() -> Select[Any]:
+def _every_offer() -> Select[object]:
     """Offers with what of their rounds, stages and questions is told with them."""
     names = ("terms_hash", "plan", "reports_close_at_ms", "seed", "nonce", "bids_root", "stages")
     hers = (stages.c.round_id == offers.c.round_id) & (stages.c.number == offers.c.stage)
@@ -39,14 +37,14 @@ def _every_offer() -> Select[Any]:
     )
 
 
-def _every_report() -> Select[Any]:
+def _every_report() -> Select[object]:
     theirs = and_(offers.c.round_id == reports.c.round_id, offers.c.owner_id == reports.c.owner_id)
     asked = (questions.c.round_id == offers.c.round_id) & (questions.c.owner_id == offers.c.owner_id)
     told = select(reports, offers.c.payment_micros, offers.c.q_numerator, offers.c.stage, questions.c.side)
     return told.join(offers, theirs).outerjoin(questions, asked)
 
 
-def _every_round() -> Select[Any]:
+def _every_round() -> Select[object]:
     """Rounds that an owner may see, with her bid and her last withdrawal, if any, and how many reports she has made."""
     own = bids.alias("own")  # is_for looks at bids too, and would take these for its own
     hers = (own.c.round_id == rounds.c.round_id) & (own.c.owner_id == _OWNER)
@@ -65,7 +63,7 @@ def _every_round() -> Select[Any]:
     )
 
 
-def _every_offer_and_report() -> Select[Any]:
+def _every_offer_and_report() -> Select[object]:
     hers = (reports.c.round_id == offers.c.round_id) & (reports.c.owner_id == offers.c.owner_id)
     told = _every_offer().outerjoin(reports, hers)
     return told.add_columns(reports.c.code, reports.c.received_at_ms, reports.c.ordinal)
@@ -127,11 +125,11 @@ def _report_message(market: Market, row: Found) -> ReportReceipt:
     return report_receipt(market, row, row, row.side)
 
 
-def _found(connection: Connection, mine: Select[Any], whose: dict[str, str]) -> Found | None:
+def _found(connection: Connection, mine: Select[object], whose: dict[str, str]) -> Found | None:
     return connection.execute(mine, whose).one_or_none()
 
 
-def _own(market: Market, actor: User, round_id: str, mine: Select[Any], missing: ProblemType, what: str) -> Found:
+def _own(market: Market, actor: User, round_id: str, mine: Select[object], missing: ProblemType, what: str) -> Found:
     """The caller's own row in a round; the same answer whether there is none or the round is not there."""
     access.require(actor, "owner")
     with market.store.look() as connection:

@@ -13,7 +13,6 @@ from pdqs.market.store.payout_tables import payout_lines
 from pdqs.market.store.schema import bids, offers, questions, reports, rounds, users
 from pdqs.market.views import plan_of
 from pdqs.market.withdrawals import withdrawals_of
-from pdqs.model.money import exact_money
 from pdqs.protocol.market_messages import AnswerMessage, Member, User
 from pdqs.protocol.own_data import Erasure, Export, OwnPayout, OwnRound, TakenPart
 from pdqs.protocol.problems import ConflictError, ProblemType, TooManyRequestsError
@@ -56,8 +55,11 @@ def export_text(market: Market, actor: User, indent: int | None = None) -> str:
     return found
 
 
-def erase(market: Market, actor: User, wish: Erasure) -> Member:
-    """Forget the caller's name, end her sign-ins and close her account. The ledger keeps its lines, under her id."""
+def erase(market: Market, actor: User, wish: Erasure, most_micros: int | None = None) -> Member:
+    """Forget the caller's name, end her sign-ins and close her account. The ledger keeps its lines, under her id.
+
+    ``most_micros``: how much she was told that she gives up, if she was; of more than that she is told first.
+    """
     if is_first_operator(market, actor.user_id):
         raise ConflictError(
             ProblemType.WRONG_ACCOUNT, "the first operator cannot be erased: the market would be nobody's"
@@ -73,8 +75,8 @@ def erase(market: Market, actor: User, wish: Erasure) -> Member:
         # Payouts, then balances, as whoever reads a confirmation holds them: else each would wait for the other.
         connection.execute(own_payouts.order_by(payout_lines.c.reference).with_for_update())
         held = given_up.held_balance(connection, account)
-        if held and not wish.forgo_balance:
-            detail = f"{exact_money(held)} is still yours: be paid first, or say that you give it up"
+        if held and not (wish.forgo_balance and (most_micros is None or held <= most_micros)):
+            detail = f"{market.settings.money.exact(held)} is still yours: be paid first, or say that you give it up"
             raise ConflictError(ProblemType.MONEY_TO_COME, detail)
         now = market.clock()
         given_up.give_up(connection, account, held, now)

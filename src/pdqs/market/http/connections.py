@@ -9,7 +9,6 @@ body may take is the gate's business.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import resource
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
@@ -20,6 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from pdqs.market.http.limits import network_of
 from pdqs.market.settings import Settings
 
 _KEPT_FILES = 300  # of the process: databases, logs, pipes
@@ -53,21 +53,6 @@ def most_connections(settings: Settings) -> int:
     if files == resource.RLIM_INFINITY:
         return settings.most_connections
     return min(settings.most_connections, max(files - _KEPT_FILES, files // 2))
-
-
-def network_of(address: str) -> str:
-    """Whose connections are counted together: those of one address, of IPv6 those of one network, which one caller has.
-
-    >>> network_of("192.0.2.7"), network_of("2001:db8::1") == network_of("2001:db8::2"), network_of("a socket")
-    ('192.0.2.7', True, 'a socket')
-    """
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if found.version == 4:
-        return address
-    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
 
 
 class Bounded(H11Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -74,6 +75,21 @@ def credentials_of(authorization: str, cookie: str) -> tuple[str, str]:
     return (bearer_token(authorization), "") if authorization else ("", cookie)
 
 
+def network_of(address: str) -> str:
+    """Whose connections are counted together: those of one address, of IPv6 those of one network, which one caller has.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::1") == network_of("2001:db8::2"), network_of("a socket")
+    ('192.0.2.7', True, 'a socket')
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+
+
 @final
 class Gate:
     """ASGI middleware: rates by address, credential and user, and a bound on the body, read before it is handed on."""
@@ -126,7 +142,7 @@ class Gate:
 
     def _wait(self, scope: Scope) -> float:
         address = scope["client"][0] if scope.get("client") else "unknown"
-        wait = self._addresses.take(address)
+        wait = self._addresses.take(network_of(address))
         credential = self._credential(scope)
         return self._wait_of_caller(hashed(credential)) if credential and not wait else wait
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from pdqs.market import access, groups, own_data, passkeys, people, reads, trail
 from pdqs.market.access import Session
 from pdqs.market.http.cookies import drop_cookie, set_cookie
-from pdqs.market.pages.confirming import TO_END_ALL, TO_ERASE, asked_back, is_confirmed
+from pdqs.market.pages.confirming import GIVEN_UP, TO_END_ALL, asked_back, is_confirmed, to_erase
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import address_of_market, page
 from pdqs.market.pages.session import After, AnySession, Form, market_of
@@ -141,12 +141,14 @@ def erase(request: Request, session: AnySession, form: Form) -> Response:
     """Forget me; what stands against it is said on the page."""
     if passkeys.must_show(market_of(request), session):
         return _shown(request, session, again=True, status=403)
+    market = market_of(request)
     if not is_confirmed(form):
-        kept = {"forgo": "yes"} if form.get("forgo") == "yes" else {}
-        return asked_back(request, replace(TO_ERASE, kept=kept), back="/account")
+        given_up = reads.me(market, session.user).balance_micros if form.get("forgo") == "yes" else 0
+        return asked_back(request, to_erase(given_up, market.settings.money), back="/account")
+    said = str(form.get(GIVEN_UP, ""))
+    told = int(said) if re.fullmatch(r"[0-9]{1,18}", said) else 0
     try:
-        wish = Erasure(forgo_balance=form.get("forgo") == "yes")
-        own_data.erase(market_of(request), session.user, wish)
+        own_data.erase(market, session.user, Erasure(forgo_balance=told > 0), most_micros=told)
     except MarketError as refused:
         return _shown(request, session, fault=str(refused), status=refused.status)
     return _out(request)

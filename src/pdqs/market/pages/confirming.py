@@ -69,11 +69,24 @@ TO_END_ALL = Sure(
     button="End all sign-ins",
 )
 
-TO_ERASE = Sure(
-    question="Erase your name?",
-    what="Your account is closed for good, and nobody can open it again. The ledger keeps its lines, under a number.",
-    button="Erase my name",
-)
+
+GIVEN_UP = "given_up"
+"""The field of the confirmation with what is given up."""
+
+
+def to_erase(given_up_micros: int, money: Currency) -> Sure:
+    """Before a name is erased: how much she gives up with it, which the confirmation says again."""
+    given_up = {"You give up": money.exact(given_up_micros)} if given_up_micros else {}
+    return Sure(
+        question="Erase your name?",
+        facts=given_up,
+        what=(
+            "Your account is closed for good, and nobody can open it again. The ledger keeps its lines, under a number."
+            + (" What you give up is owed to you no longer." if given_up else "")
+        ),
+        button="Erase my name",
+        kept={GIVEN_UP: str(given_up_micros)} if given_up else {},
+    )
 
 
 def to_renew_code(person: User, name: str, signed_in: int, asked_at: str) -> Sure:
