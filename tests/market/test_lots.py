@@ -123,6 +123,21 @@ def test_the_consumers_nonce_decides_the_draws(town: Town) -> None:
     assert not np.array_equal(town.draws(cleared), town.draws(cleared.model_copy(update={"nonce": OTHER.hex()})))
 
 
+@pytest.mark.parametrize("copied", ["seed_hash", "nonce_hash"])
+@pytest.mark.parametrize("nonce_hash", [None, commitment_to("nonce", NONCE)], ids=["the market's", "the consumer's"])
+def test_what_another_round_is_committed_to_is_named_by_no_second(
+    town: Town, nonce_hash: str | None, copied: str
+) -> None:
+    """It is public, and devices of owners who bid in the copy first would refuse the round that it was copied from."""
+    town.add_owners(2)
+    first = document(town, town.open_round(nonce_hash=nonce_hash))
+    before = town.balance(town.consumer)
+    with pytest.raises(UnprocessableError, match="another round is committed to already"):
+        town.open_round("a-copy", nonce_hash=first[copied])
+    assert town.balance(town.consumer) == before
+    town.open_round("no-copy", nonce_hash=commitment_to("nonce", OTHER))
+
+
 def test_another_nonce_than_the_one_promised_is_refused(town: Town) -> None:
     found = closed(town)
     with pytest.raises(UnprocessableError, match="not the nonce"):

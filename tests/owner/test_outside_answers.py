@@ -88,6 +88,33 @@ def test_a_person_is_asked_again_and_a_script_is_told(
         owner_answer.answer_to(ages, "Nothing was drawn.")
 
 
+@pytest.mark.parametrize(
+    ("label", "typed"),
+    [
+        ("cat ", "cat"),
+        ("\u00a0cat", "cat"),
+        ("c\u0430t", "cat"),
+        ("I don\u2019t know", "I don't know"),
+        ("cafe\u0301", "caf\u00e9"),
+        ("a  b", "a b"),
+        ("Yes\u200b", "Yes"),
+        ("18\u201324", "18-24"),
+        ("I", "I"),
+    ],
+)
+def test_every_answer_can_be_typed_as_it_looks(label: str, typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else those whose answer it is could not give it, and whoever bid and did not answer would have told it."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{typed}\n"))
+    assert owner_answer.answer_to(Domain.categories(["l", label, "dog"]), "Nothing was drawn.") == label
+
+
+@pytest.mark.parametrize("typed", ["\u200b", "do", "dogs", "tea"])
+def test_what_looks_like_none_of_them_or_like_two_is_none(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{typed}\n"))
+    with pytest.raises(OfferRefused, match="not one that the question allows"):
+        owner_answer.answer_to(Domain.categories(["dog", "te\u0430", "t\u0435a"]), "Nothing was drawn.")
+
+
 @pytest.mark.parametrize("typed", ["950.5", "12,345.6", "seven", "1,25", "2.500", "9999"])
 @pytest.mark.parametrize("domain", [Domain.grid(0, 3000, 1), Domain.grid(0, 1, 0.25)], ids=["whole", "quarters"])
 def test_what_she_typed_is_in_no_error_nor_in_what_led_to_it(

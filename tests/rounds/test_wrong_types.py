@@ -42,6 +42,14 @@ class Asks:
             lambda: untyped.Terms(query=pdqs.Count(), budget=1.0, prior="uniform"),
             r"prior must be Uniform.*got 'uniform'",
         ),
+        (
+            lambda: untyped.Terms(query=pdqs.Count(), budget=1.0, rule=untyped.rules.Lottery(prior=9)),
+            "prior must be Uniform.*got 9",
+        ),
+        (
+            lambda: pdqs.Terms.read({"query": "count", "budget": 20, "rule": {"is": "optimal", "prior": "x"}}),
+            "prior must be Uniform.*got 'x'",
+        ),
         (lambda: untyped.Count(lambda value: value > 3), "text of a count must be a text, got a function"),
         (lambda: untyped.Median([1, 2, 3]), r"a median needs a domain.*got \[1, 2, 3\]"),
         (lambda: untyped.Mean("ages"), "a mean needs a domain"),

@@ -353,6 +353,17 @@ def test_bids_outside_their_range_leave_the_rest_unchecked() -> None:
     assert [each.name for each in found.findings if each.verdict == "not checked"] == ["reports", "answer", "payments"]
 
 
+@pytest.mark.parametrize("step", [1e154, 1e300])
+def test_values_beyond_all_numbers_are_told_and_end_in_no_error(step: float) -> None:
+    told = plain(played(pdqs.Terms(query=pdqs.Mean(pdqs.Domain.grid(0, 100, 5)), budget=30.0, question="level")))
+    document = json.loads(told["terms"])
+    document["terms"]["query"]["domain"]["step"] = step
+    told |= {"terms": written(document), "terms_hash": hashlib.sha256(written(document).encode()).hexdigest()}
+    found = pdqs.verify(told)
+    assert broken(found) == ["answer"]
+    assert next(each.told for each in found.findings if each.name == "answer") == "its values are beyond all numbers"
+
+
 def cut(text: str) -> str:
     return text[: len(text) // 2]
 

@@ -12,7 +12,7 @@ from pdqs.cli.offer_words import answers_in_words
 from pdqs.cli.owner_device import asking, someone_is_there
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
-from pdqs.owner.answers import number_typed, numbers_in_words
+from pdqs.owner.answers import label_typed, number_typed, numbers_in_words
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.review import encoded, not_among
 
@@ -39,7 +39,7 @@ def answer_to(domain: Domain, otherwise: str) -> object:
 
 def _value_of(text: str, domain: Domain) -> object:
     if domain.kind == "categories":
-        return text
+        return label_typed(text, domain)
     if domain.kind == "grid":
         return _number(text, domain)
     words = {"yes": 1.0, "no": 0.0}

@@ -21,12 +21,13 @@ from sqlalchemy import Connection, select
 from pdqs.market.context import Market
 from pdqs.market.receipts import signed
 from pdqs.market.round_terms import receipt_key_of
-from pdqs.market.store.schema import bids
+from pdqs.market.store.schema import bids, rounds
 from pdqs.market.store.sql import Found, cells_found
 from pdqs.model.arrays import Integers
 from pdqs.model.errors import ensure
 from pdqs.protocol.device_messages import BidsRoot, Lots
 from pdqs.protocol.market_messages import RoundPlan
+from pdqs.protocol.problems import ProblemType, UnprocessableError
 from pdqs.rounds.commitments import SECRET_BYTES, commitment_to, pseudonym_of
 from pdqs.rounds.merkle import MerkleTree
 from pdqs.verifying.figures import PublicWords
@@ -63,6 +64,18 @@ def new_secrets(market: Market, plan: RoundPlan) -> Secrets:
         "record": market.settings.records,
     }
     return Secrets(seed=seed.hex(), nonce=None if nonce is None else nonce.hex(), promised=promised)
+
+
+def refuse_copied(connection: Connection, plan: RoundPlan) -> None:
+    """Refuse what another round is committed to already. It is public while bids are open, and no secret of two rounds:
+    devices of owners who bid in a copy first would not bid in the round that it was copied from."""
+    if plan.nonce_hash is None:
+        return
+    # No text in JSON holds these signs but as a field of its own: quotes within one are marked.
+    named = rounds.c.terms.contains(f'_hash":"{plan.nonce_hash}"', autoescape=True)
+    if connection.scalar(select(rounds.c.round_id).where(named).limit(1)) is not None:
+        told = "the hash of your part of the draw is one that another round is committed to already: draw another part"
+        raise UnprocessableError(ProblemType.BAD_TERMS, told)
 
 
 def promised_of(document: str) -> dict[str, object]:

@@ -22,7 +22,7 @@ from pdqs.market.context import Market, Stuck
 from pdqs.market.deeds import note_deed
 from pdqs.market.drafts import draft_round
 from pdqs.market.http.observe import where
-from pdqs.market.lots import NONCE_SECONDS, NamedBids, bids_found, new_secrets, promised_of, root_over
+from pdqs.market.lots import NONCE_SECONDS, NamedBids, bids_found, new_secrets, promised_of, refuse_copied, root_over
 from pdqs.market.offer_rows import keep_offers
 from pdqs.market.people import first_operator, register_user, renew_code
 from pdqs.market.receipts import current_key
@@ -81,6 +81,7 @@ def open_round(market: Market, actor: User, round_id: str, shown: str | None = N
             refuse_otherwise(plan, shown, market.settings.money)
             refuse_unreadable(plan)  # it may have been drafted before that was looked at
             refuse_short(plan, market.settings.least_report_seconds)
+            refuse_copied(connection, plan)
             closes = now + 1000 * plan.bid_seconds
             secrets = new_secrets(market, plan)
             promised = {**secrets.promised, "asked_by": asking.name}  # the name by which the operator let her in

@@ -1,7 +1,7 @@
-"""Numbers that an owner may answer, in words, and what she types read as one of them.
+"""Numbers that an owner may answer, in words, and what she types read as one of the answers.
 
-It is read as prices are, in the spelling of :mod:`pdqs.model.spelling`. The browser's twin is
-``owner/browser/answers.mjs``, with the same sentences.
+A number is read as prices are, in the spelling of :mod:`pdqs.model.spelling`. The browser's twin is
+``owner/browser/answers.mjs``, with the same sentences; there labels are chosen from a list.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
 from pdqs.model.figures import in_full, in_threes
+from pdqs.model.looks import seen
 from pdqs.model.money import PLAIN, Currency, without_name
 from pdqs.model.spelling import NAMES, Mark, plain_decimal
 
@@ -27,6 +28,17 @@ def numbers_in_words(domain: Domain, mark: Mark = ".") -> str:
     ends = f"from {in_threes(domain.start, mark)} to {in_threes(_last(domain), mark)}"
     steps = f" in steps of {in_threes(domain.step, mark)}" if domain.step != 1 else ""
     return f"a {'whole ' if _is_whole(domain) else ''}number {ends}{steps}"
+
+
+def label_typed(text: str, domain: Domain) -> str:
+    """The label that she typed, else the one that looks so: no two look the same, and not all signs are on keyboards.
+
+    >>> label_typed("I don't know ", Domain.categories(["yes", "I don\u2019t know"])) == "I don\u2019t know"
+    True
+    """
+    given, labels = text.strip(), [str(label) for label in domain.labels]
+    alike = [given] if given in labels else [label for label in labels if seen(label) == seen(given)]
+    return alike[0] if len(alike) == 1 else given
 
 
 def number_typed(text: str, domain: Domain, currency: Currency = PLAIN) -> int:

@@ -93,8 +93,8 @@ class Terms(Shown):
             )
         self._refuse_bad_rule()
         self._refuse_misplaced_lottery()
-        self._refuse_bad_prior()
         for prior in (self.prior, rules.prior_of(self.rule)):
+            self._refuse_bad_prior(prior)
             self._refuse_other_range(prior)
         budget_micros(self.budget)
         dearest = self.dearest_payment * MICROS_PER_UNIT
@@ -128,15 +128,16 @@ class Terms(Shown):
                 f" {self.clearing!r} and {self.contract!r}: name another rule, such as 'optimal'"
             )
 
-    def _refuse_bad_prior(self) -> None:
-        if self.prior is None:
+    def _refuse_bad_prior(self, prior: object) -> None:
+        """The terms' own, or its rule's."""
+        if prior is None:
             return
-        if isinstance(self.prior, type) or not isinstance(self.prior, Prior):
-            raise TermsError(f"prior must be Uniform(...), TruncatedNormal(...) or fit(bids), got {shown(self.prior)}")
-        if not is_frozen(self.prior):
+        if isinstance(prior, type) or not isinstance(prior, Prior):
+            raise TermsError(f"prior must be Uniform(...), TruncatedNormal(...) or fit(bids), got {shown(prior)}")
+        if not is_frozen(prior):
             raise TermsError("the prior can change: make it frozen, with @dataclass(frozen=True)")
-        plain_of(self.prior, "prior")
-        _refuse_unhashable("prior", self.prior, TermsError)
+        plain_of(prior, "prior")
+        _refuse_unhashable("prior", prior, TermsError)
 
     def _refuse_other_range(self, prior: object) -> None:
         if isinstance(prior, FromPastBids) and prior.bid_range != self.bid_range:

@@ -93,9 +93,9 @@ def check_outcome(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
     before = [*check_all_listed(record, promise), check_draws(record, terms)]
     try:
         made = cleared(bids, words, terms)
-    except (PdqsError, InvariantError) as fault:
+    except (PdqsError, InvariantError, ArithmeticError) as fault:
         why = "the offers cannot be made again"
-        offers = Finding(name="offers", verdict="does not agree", told=f"{why}: {fault}")
+        offers = Finding(name="offers", verdict="does not agree", told=f"{why}: {_in_words(fault)}")
         return [*before, offers, *(skipped(name, why) for name in _following(promise)), _totals(record, promise)]
     again = lines_of(names, bids, made, record.codes, [0] * len(names))
     asked = sum(line.q_numerator > 0 for line in again)
@@ -148,8 +148,8 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
         with np.errstate(all="ignore"):  # what comes of values beyond all numbers is said below, not by the library
             figures = answer_figures(codes, made.offers, terms)
         paid = settle(made.offers, reports_of(codes, made.offers, terms), terms).micros.tolist()
-    except (PdqsError, InvariantError) as fault:
-        faulty = Finding(name="answer", verdict="does not agree", told=str(fault))
+    except (PdqsError, InvariantError, ArithmeticError) as fault:
+        faulty = Finding(name="answer", verdict="does not agree", told=_in_words(fault))
         *before, _, last = (skipped(name, "the answer cannot be made again") for name in _after_reports(terms))
         return [reports, *before, faulty, last]
     again = lines_of(record.names, record.bid_micros, made, codes, paid)
@@ -158,6 +158,11 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
     questions = compared("questions", ("stage", "side"), record.owners, again, stages)
     shown = _by_sides(terms) or questions.verdict != "held"
     return [reports, *([questions] if shown else []), _answer(said, figures), payments]
+
+
+def _in_words(fault: Exception) -> str:
+    """Why a step cannot be made again; what comes of values beyond all numbers, the language words for programmers."""
+    return "its values are beyond all numbers" if isinstance(fault, ArithmeticError) else str(fault)
 
 
 def _strange_reports(record: RoundRecord, offers: Offers, values: int) -> dict[str, str]:
