@@ -42,6 +42,9 @@ ADDRESSES = {
 INVITATIONS = {
     ("https://town.example/market", f" {CODE} "): ("https://town.example/market", CODE),
     (f"https://town.example/market/enter#{CODE}", ""): ("https://town.example/market", CODE),
+    (f"https://town.example/market/enter#{CODE}.", ""): ("https://town.example/market", CODE),
+    ("https://town.example/market", f"{CODE}\u201d)."): ("https://town.example/market", CODE),
+    ("https://town.example/market", "..."): None,
     ("https://town.example/market", ""): None,
     ("https://town.example/market", "c" * 19): None,
     ("https://town.example/market", "c" * 81): None,

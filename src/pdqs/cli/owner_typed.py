@@ -46,6 +46,10 @@ def _bare_address(text: str) -> str | None:
     return found if bare and _ADDRESS.fullmatch(found) else None
 
 
+_BEHIND = re.compile(r"[^A-Za-z0-9_-]+\Z")
+"""What a letter has behind a link, as a full stop, is no part of its code."""
+
+
 def invitation_of(address: str, code: str) -> tuple[str, str]:
     """A market's address and a one-time code, given as two words or as the link that was handed out.
 
@@ -53,7 +57,7 @@ def invitation_of(address: str, code: str) -> tuple[str, str]:
     True
     """
     market, _, linked = address.strip().partition("/enter#")
-    given = code.strip() or linked
+    given = _BEHIND.sub("", code.strip() or linked)
     if not given:
         raise DeviceError("no one-time code was given: pdqs owner enrol ADDRESS CODE, or the link in quotes")
     try:

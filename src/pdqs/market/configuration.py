@@ -96,7 +96,7 @@ def _parsed(name: str, text: str) -> object:
     try:
         value = _KINDS[name](text)
     except ValueError:
-        raise TermsError(f"{said}: {text!r} is not a number") from None
+        raise TermsError(f"{said}: {text!r} is not {_WANTED[_KINDS[name]]}") from None
     return _positive(said, name, value, text)
 
 

@@ -62,9 +62,13 @@ def readable(account: Account) -> str:
         _table("That your bids were counted", _COUNTED_HEAD, (_counted_row(*each) for each in counted)),
         _table("What left this device", _REPORT_HEAD, (_report_row(account, each) for each in account.reports())),
     ]
-    style = "body{font:1rem/1.5 sans-serif;margin:2rem}td,th{text-align:left;padding:.2rem .8rem;word-break:break-word}"
+    style = (
+        ":root{color-scheme:light dark}body{font:1rem/1.5 sans-serif;margin:1rem}table{display:block;overflow-x:auto}"
+        "td,th{text-align:left;vertical-align:top;padding:.2rem .8rem;min-width:7rem;word-break:break-word}"
+    )
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>What my device knows</title>'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>What my device knows</title>'
         f"<style>{style}</style></head><body><h1>What my device knows</h1>"
         "<p>Your answers are not here: the device keeps what it sent, randomised, and nothing else.</p>"
         f"{''.join(parts)}</body></html>\n"

@@ -94,6 +94,26 @@ def test_the_picture_can_be_downloaded_with_both_intervals_and_its_question(answ
     assert not answered.complaints
 
 
+def height_with(answered: Visitor, caption: str) -> float:
+    """How high the picture is with this question above it, in its own units."""
+    button = answered.page.get_by_role("button", name="Download PNG")
+    before = button.get_attribute("data-caption")
+    button.evaluate("(button, words) => { button.dataset.caption = words; }", caption)
+    with answered.page.expect_download() as started:
+        button.click()
+    button.evaluate("(button, words) => { button.dataset.caption = words; }", before)
+    return int.from_bytes(started.value.path().read_bytes()[20:24]) / 3
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["\u304a\u8336\u306f\u597d\u304d\u3067\u3059\u304b" * 12, f"Have you seen https://tea.example/{'oolong/' * 20}?"],
+    ids=["a language without spaces", "an address"],
+)
+def test_a_question_without_spaces_goes_on_in_the_next_line_of_the_picture(answered: Visitor, question: str) -> None:
+    assert height_with(answered, question) >= height_with(answered, "Tea?") + 2 * 1.4 * 14 - 1
+
+
 def test_the_answer_can_be_downloaded_and_is_the_one_shown(answered: Visitor) -> None:
     with answered.page.expect_download() as started:
         answered.page.get_by_role("link", name="Download JSON").click()

@@ -13,9 +13,12 @@ from pdqs.protocol.problems import UnauthorizedError
 from .axe import violations
 from .open_round import PHONE
 from .site import Site, Visitor
+from .test_device_page import enrol, page, place, told
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
+
+__all__ = ["page", "place"]  # the fixtures
 
 ALL = "This is not a whole one-time code: copy all of it, or the whole link."
 ANOTHER = "The one-time code is unknown, used or has run out: ask for another."
@@ -53,6 +56,14 @@ def test_at_the_door_a_cut_link_says_to_copy_all_of_it(site: Site, browser: Brow
     phone.press("Sign in")
     phone.page.wait_for_url("**/owner")
     phone.context.close()
+
+
+def test_on_the_page_of_her_own_device_too(place: Site, page: Page) -> None:
+    _, code = place.invite("owner", "Cut Elsewhere")
+    enrol(page, place.address, code[:-3])
+    told(page, "The market does not know this code: copy all of it, or the whole link.")
+    enrol(page, f"{place.address}/enter#{code}.", "")
+    page.get_by_role("button", name=place.address).wait_for()
 
 
 @pytest.mark.parametrize("behind", [".", ")", ">", ".)", ",", "\u201d", "\u2026", "\N{ZERO WIDTH SPACE}"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdqs.market import access, round_steps
@@ -54,6 +55,23 @@ def test_nor_does_an_offer_whose_answers_are_such_words(site: Site, browser: Bro
     guest.ready()
     guest.page.get_by_label(labels[1]).check()
     assert guest.visitor.fits()
+    guest.leave()
+
+
+def test_nor_does_the_page_of_all_that_her_browser_knows(site: Site, browser: Browser, tmp_path: Path) -> None:
+    guest = Guest(site, browser, "Takes It Away")
+    guest.visitor.go("/owner/privacy")
+    with guest.page.expect_download() as kept:
+        guest.page.get_by_role("button", name="Save it as a page").click()
+    kept.value.save_as(tmp_path / "known.html")
+    phone = Visitor(browser, site, **PHONE)
+    phone.page.goto((tmp_path / "known.html").as_uri())
+    phone.page.get_by_role("heading", name="What you bid on").wait_for()
+    assert phone.fits()
+    widths = phone.page.evaluate("[...document.querySelectorAll('td')].map(cell => cell.getBoundingClientRect().width)")
+    assert min(widths) >= 64, "no column of single letters"
+    phone.shoot("known-phone")
+    phone.context.close()
     guest.leave()
 
 

@@ -7,6 +7,7 @@ import { quoted } from "./spelling.mjs";
 
 const KEPT = "pdqs-markets";
 const SECRET = /^[A-Za-z0-9_-]{20,80}$/;
+const BEHIND = /[^A-Za-z0-9_-]+$/; // what a letter has behind a link, as a full stop, is no part of its code
 const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
 const PATH = /^(\/[A-Za-z0-9._~%-]+)*$/;
 
@@ -34,7 +35,7 @@ export function addressOf(words) {
 export function invitationOf(address, code) {
   const [market, linked = ""] = address.trim().split("/enter#");
   const [before, after] = code.trim().split("/enter#");
-  const given = after ?? (before || linked);
+  const given = (after ?? (before || linked)).replace(BEHIND, "");
   if (!given) throw new Refusal("No one-time code was given: write it below the address, or put the whole link there.");
   if (!SECRET.test(given)) throw new Refusal("This is not a one-time code: copy all of it.");
   return { address: addressOf(market || (after === undefined ? "" : before)), code: given };
@@ -66,7 +67,7 @@ export async function redeemed(address, ask, code) {
   try {
     answer = await ask("/tokens", { method: "POST", body: JSON.stringify({ code }) });
   } catch (fault) {
-    if (fault.status === 401) throw new Refusal("The market does not know this code: it may have been used or have run out. Ask for another.");
+    if (fault.status === 401) throw new Refusal("The market does not know this code: copy all of it, or the whole link. If that is what you did it was used or has run out: ask for another.");
     if (fault.status === 404) throw new Refusal(`There is no market at ${address}: give its address alone.`);
     throw fault;
   }

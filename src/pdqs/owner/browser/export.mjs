@@ -2,7 +2,7 @@
 
 import { facts, factsAndWords, OVERALL } from "./account.mjs";
 import { bidEntry, chanceInWords, isIncluded, pseudonymOf } from "./lots.mjs";
-import { money } from "./money.mjs";
+import { fixed, money } from "./money.mjs";
 import { NANOS_PER_EPSILON } from "./price.mjs";
 import { fallsShort, isSigned } from "./receipts.mjs";
 import { hexOf } from "./sha256.mjs";
@@ -71,7 +71,7 @@ export async function exported(account, markets, nowMs) {
 
 const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => SIGNS[sign]);
-const epsilonText = (nanos) => (nanos / NANOS_PER_EPSILON).toFixed(4);
+const epsilonText = (nanos) => fixed(nanos / NANOS_PER_EPSILON, 4);
 
 function table(title, head, rows) {
   const line = (row) => `<tr>${row.map((cell) => `<td>${escaped(cell)}</td>`).join("")}</tr>`;
@@ -118,8 +118,10 @@ export async function readable(account) {
       counted.filter(([, found]) => found).map((each) => countedRow(...each))),
     table("What left this device", ["market", "round", "question", "epsilon", "promised", "paid", "what is known", "sent", "signature"], account.reports().map((made) => reportRow(bidOf(account, made), made))),
   ];
-  const style = "body{font:1rem/1.5 sans-serif;margin:2rem}td,th{text-align:left;padding:.2rem .8rem;word-break:break-word}";
-  return '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>What my device knows</title>'
+  const style = ":root{color-scheme:light dark}body{font:1rem/1.5 sans-serif;margin:1rem}table{display:block;overflow-x:auto}"
+    + "td,th{text-align:left;vertical-align:top;padding:.2rem .8rem;min-width:7rem;word-break:break-word}";
+  return '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    + '<meta name="viewport" content="width=device-width"><title>What my device knows</title>'
     + `<style>${style}</style></head><body><h1>What my device knows</h1>`
     + "<p>Your answers are not here: the device keeps what it sent, randomised, and nothing else.</p>"
     + `${parts.join("")}</body></html>\n`;

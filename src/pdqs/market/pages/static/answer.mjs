@@ -7,14 +7,28 @@ const PAINT = ["fill", "stroke", "stroke-width", "stroke-linecap", "stroke-dasha
 
 const MARGIN = 16;
 
+/** Signs as people see them, each with its marks. */
+const signsOf = (word) => (Intl.Segmenter ? [...new Intl.Segmenter().segment(word)].map(({ segment }) => segment) : [...word]);
+
+/** A word in pieces that fit: an address, or a sentence of a language that is written without spaces. */
+function pieces(word, fits) {
+  const found = [""];
+  for (const sign of fits(word) ? [word] : signsOf(word)) {
+    if (found.at(-1) && !fits(found.at(-1) + sign)) found.push("");
+    found[found.length - 1] += sign;
+  }
+  return found;
+}
+
 /** Words in lines that are no wider than this. */
 function lines(text, width, font) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = font;
+  const fits = (words) => pen.measureText(words).width <= width;
   const found = [];
-  for (const word of text.split(/\s+/).filter(Boolean)) {
+  for (const word of text.split(/\s+/).filter(Boolean).flatMap((each) => pieces(each, fits))) {
     const longer = `${found.at(-1) ?? ""} ${word}`.trim();
-    if (found.length && pen.measureText(longer).width <= width) found[found.length - 1] = longer;
+    if (found.length && fits(longer)) found[found.length - 1] = longer;
     else found.push(word);
   }
   return found;
