@@ -14,13 +14,15 @@ from pathlib import Path
 import httpx
 import pytest
 
+from market.owing import owe
 from market.town import Town, found_town, plan
-from pdqs.market import Settings, access, reads
+from pdqs.market import Settings, access
 from pdqs.market.http.app import create_app
 from pdqs.market.http.observe import LOGGER
 from pdqs.market.http.serving import served
+from pdqs.market.store.schema import users
 from pdqs.protocol.device_messages import Bid, Offer, Report
-from pdqs.protocol.market_messages import Payable, PayablePage, Round, User
+from pdqs.protocol.market_messages import Round, User
 
 
 @pytest.fixture(scope="module")
@@ -206,12 +208,12 @@ def test_a_repeated_post_makes_one_round_and_another_body_is_refused(served_town
     assert client.post("/v1/rounds", json=plan().model_dump(), headers=headers).status_code == 422
 
 
-def test_the_payables_file_cannot_run_in_a_spreadsheet(
-    served_town: tuple[httpx.Client, Town], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_payables_file_cannot_run_in_a_spreadsheet(served_town: tuple[httpx.Client, Town]) -> None:
     client, town = served_town
-    header = "user_id,name,amount,currency,balance_micros\r\n"
+    header = "user_id,name,amount,currency,on_its_way,balance_micros\n"
     assert client.get("/v1/payables.csv", headers=_as(town, town.operator)).text == header
-    owed = PayablePage(items=[Payable(user_id=f"u_{1:024x}", name="=1+1", balance_micros=6_509_999)], next=None)
-    monkeypatch.setattr(reads, "payables", lambda *_: owed)
-    assert client.get("/v1/payables.csv", headers=_as(town, town.operator)).text.endswith("1,'=1+1,6.50,,6509999\r\n")
+    (owner,) = owe(town, [6_509_999])
+    with town.market.store.write() as connection:
+        connection.execute(users.update().where(users.c.user_id == owner.user_id).values(name="=1+1"))
+    found = client.get("/v1/payables.csv", headers=_as(town, town.operator)).text
+    assert found == f"{header}{owner.user_id},'=1+1,6.50,,0.00,6509999\n"

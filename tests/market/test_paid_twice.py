@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import threading
 
 import pytest
@@ -359,3 +361,22 @@ def test_a_confirmation_and_payments_by_hand_at_once_leave_right_books(either_to
     found = overpaid.overpaid_page(town.market, town.operator).items
     assert {one.user_id for one in found} == set(paid)
     assert town.balanced()
+
+
+def test_the_file_of_what_is_owed_leaves_out_what_a_provider_was_asked_for_or_has_paid(either_town: Town) -> None:
+    town = either_town
+    owner, _, _ = partly_beyond(town)  # a provider has paid 1 that was not owed
+    second, third, fourth = (one.user_id for one in town.add_owners(3))
+    earn(town, {second: 6_509_999, third: 2_000_000}, "before")
+    payouts.make_batch(town.market, town.operator, "the-batch-2")
+    earn(town, {owner.user_id: 3_000_000, second: 1_000_000, fourth: 5_000_000}, "since")
+    rows = list(csv.DictReader(io.StringIO(payouts.payables_file(town.market, town.operator))))
+    told = [(row["name"], row["amount"], row["on_its_way"], row["balance_micros"]) for row in rows]
+    assert told == [
+        ("owner 1", "2.00", "1.00", "3000000"),
+        ("owner 2", "1.00", "6.50", "7509999"),
+        ("owner 3", "0.00", "2.00", "2000000"),
+        ("owner 4", "5.00", "0.00", "5000000"),
+    ]
+    with pytest.raises(ForbiddenError):
+        payouts.payables_file(town.market, town.consumer)

@@ -70,8 +70,12 @@ def how_many_owed(market: Market, actor: User) -> int:
 
 def not_in_a_batch() -> ColumnElement[bool]:
     """Of users: whoever waits for no payout of a provider, and was paid by none beyond what was owed."""
-    open_still = or_(payout_lines.c.state == "waiting", payout_lines.c.over_micros > 0)
-    return ~exists(select(1).where(open_still, payout_lines.c.user_id == users.c.user_id))
+    return ~exists(select(1).where(is_open_still(), payout_lines.c.user_id == users.c.user_id))
+
+
+def is_open_still() -> ColumnElement[bool]:
+    """Of payouts: that a provider has still to tell of it, or an operator to see to what was beyond what was owed."""
+    return or_(payout_lines.c.state == "waiting", payout_lines.c.over_micros > 0)
 
 
 def words_of(market: Market, round_ids: Collection[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from pdqs.market.context import Market
 from pdqs.market.deeds import note_deed
 from pdqs.market.idempotency import derived_id
 from pdqs.market.identity import server_key
-from pdqs.market.looking_up import not_in_a_batch, owed
+from pdqs.market.looking_up import is_open_still, not_in_a_batch, owed
 from pdqs.market.paging import LIMIT, newest_first
 from pdqs.market.revocation import require_signed_in
 from pdqs.market.store.payout_tables import payout_batches, payout_lines
@@ -36,6 +36,7 @@ from pdqs.tables.spreadsheet import harmless
 MOST_LINES = 2_000
 """How many payouts are in one batch: its confirmation must fit in one request."""
 ASKED = ("reference", "user_id", "name", "amount", "currency")
+OWED = ("user_id", "name", "amount", "currency", "on_its_way", "balance_micros")
 
 
 def make_batch(market: Market, actor: User, key: str) -> PayoutBatch:
@@ -80,6 +81,32 @@ def batch_file(market: Market, actor: User, batch_id: str) -> str:
         rows = [row for row in lines_of(connection, batch_id, held=False).values() if row.state == "waiting"]
     cells = [(row.reference, row.user_id, harmless(row.name), amount_text(money, row.amount_micros)) for row in rows]
     return joined(ASKED, [(*own, money.code) for own in cells])
+
+
+def payables_file(market: Market, actor: User) -> str:
+    """All owners with money to come, as CSV: what can be paid to each by hand, and her balance.
+
+    What a provider was asked for and has not told of yet, or has paid beyond what was owed, she has or gets already
+    (``on_its_way``), and nobody is to pay it once more: the amount is what is left beside it.
+    """
+    access.require(actor, "operator")
+    money = market.settings.money
+    with market.store.read() as connection:
+        known = connection.execute(owed().order_by(users.c.user_id)).all()
+        elsewhere = _on_their_way(connection)
+    rows = []
+    for row in known:
+        coming = elsewhere.get(row.user_id, 0)
+        amounts = [amount_text(money, money.payable(max(0, row.balance_micros - coming))), money.code]
+        rows.append((row.user_id, harmless(row.name), *amounts, amount_text(money, coming), row.balance_micros))
+    return joined(OWED, rows)
+
+
+def _on_their_way(connection: Connection) -> dict[str, int]:
+    """What owners get or have by a provider and what no entry of the ledger tells of yet, by their ids."""
+    waiting = case((payout_lines.c.state == "waiting", payout_lines.c.amount_micros), else_=0)
+    summed = select(payout_lines.c.user_id, func.sum(waiting + payout_lines.c.over_micros)).where(is_open_still())
+    return {user_id: int(total) for user_id, total in connection.execute(summed.group_by(payout_lines.c.user_id))}
 
 
 def call_off(market: Market, actor: User, batch_id: str) -> PayoutBatch:

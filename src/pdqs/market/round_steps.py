@@ -178,8 +178,8 @@ def settle_round(market: Market, actor: User, round_id: str) -> Round:
         return round_message(connection, round_id)
 
 
-def cancel_round(market: Market, actor: User, round_id: str) -> Round:
-    """Call a round off before it is cleared; the escrow goes back."""
+def cancel_round(market: Market, actor: User, round_id: str, shown: str | None = None) -> Round:
+    """Call a round off before it is cleared; the escrow goes back. ``shown``: the state that she looked at."""
     access.require(actor, "consumer", "operator")
     with market.store.write() as connection:
         require_signed_in(connection, actor)
@@ -188,6 +188,9 @@ def cancel_round(market: Market, actor: User, round_id: str) -> Round:
             raise ConflictError(
                 ProblemType.TOO_LATE, "a cleared round cannot be cancelled: owners may have reported already"
             )
+        if row.state == "open" and shown == "draft":
+            detail = "this round was opened since you looked, and owners may have bid: look at it first"
+            raise ConflictError(ProblemType.TOO_LATE, detail)
         if row.state != "cancelled":
             who = "its consumer" if actor.role == "consumer" else "the operator"
             _cancel(connection, row, market.clock(), f"cancelled by {who}")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from pdqs.market import access, forecasting, own_data, people, reads, records, round_steps, transfers
+from pdqs.market import access, forecasting, own_data, payouts, people, reads, records, round_steps, transfers
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.http.credentials import Calling
 from pdqs.market.paging import LIMIT
 from pdqs.market.passkeys import is_passkey
-from pdqs.market.payouts import amount_text
 from pdqs.market.stuck_rounds import told_why
 from pdqs.protocol.device_messages import Identifier
 from pdqs.protocol.forecasts import Forecast, ForecastRequest
@@ -44,7 +41,6 @@ from pdqs.protocol.own_data import Erasure, Export
 from pdqs.protocol.problems import PROBLEM_JSON, Problem
 from pdqs.protocol.sign_ins import AccessPage, NewToken, SignIns
 from pdqs.protocol.summaries import RoundPage, TransferPage
-from pdqs.tables.spreadsheet import harmless
 
 _PROBLEM = {"content": {PROBLEM_JSON: {"schema": Problem.model_json_schema()}}}
 PROBLEMS: dict[int | str, dict[str, object]] = {
@@ -202,18 +198,7 @@ def get_payables(caller: Calling, after: After = None, limit: Limit = LIMIT) -> 
 @router.get("/payables.csv", tags=["money"], response_class=Response, responses={200: {"content": {"text/csv": {}}}})
 def get_payables_file(caller: Calling) -> Response:
     """All owners with money to come, as a CSV file (operator): what can be paid to each, and her balance."""
-    actor, text, money = caller.user(), io.StringIO(), caller.market.settings.money
-    lines = csv.writer(text)
-    lines.writerow(["user_id", "name", "amount", "currency", "balance_micros"])
-    page = reads.payables(caller.market, actor, None, 1000)
-    while page.items:
-        for owed in page.items:
-            amount = amount_text(money, money.payable(owed.balance_micros))
-            lines.writerow([owed.user_id, harmless(owed.name), amount, money.code, owed.balance_micros])
-        if page.next is None:
-            break
-        page = reads.payables(caller.market, actor, page.next, 1000)
-    return Response(text.getvalue(), media_type="text/csv")
+    return Response(payouts.payables_file(caller.market, caller.user()), media_type="text/csv")
 
 
 @router.get("/trial-balance", tags=["money"])

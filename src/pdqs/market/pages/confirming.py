@@ -39,6 +39,10 @@ def asked_back(request: Request, sure: Sure, *, back: str) -> Response:
     return page(request, "sure.html", sure=sure, back=back)
 
 
+STATE = "state"
+"""The field of the confirmation with the state of the round that was asked about."""
+
+
 def to_cancel(found: Round, money: Currency, *, whose: str) -> Sure:
     """Before a round is called off; ``whose`` balance its escrow goes back to."""
     if found.state == "draft":
@@ -48,6 +52,7 @@ def to_cancel(found: Round, money: Currency, *, whose: str) -> Sure:
             what="Nobody has seen it, and nothing was paid. It cannot be brought back.",
             button="Discard the draft",
             no="No, keep it",
+            kept={STATE: found.state},
         )
     back = money.exact(found.escrow_micros)
     return Sure(
@@ -57,6 +62,7 @@ def to_cancel(found: Round, money: Currency, *, whose: str) -> Sure:
         what="Nobody has reported yet, and nobody is paid. The bids are lost. It cannot be undone.",
         button="Cancel the round",
         no="No, keep it",
+        kept={STATE: found.state},
     )
 
 

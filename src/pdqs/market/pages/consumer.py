@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, QueryParams
 
-from pdqs.market import as_shown, drafts, forecasting, groups, reads, round_steps
+from pdqs.market import as_shown, drafts, forecasting, groups, reads
 from pdqs.market.context import Market
 from pdqs.market.handing_over import clear_or_wait, settle_or_wait
 from pdqs.market.pages import own_nonce, plan_form
@@ -24,7 +24,7 @@ from pdqs.market.pages.plan_form import PlanForm
 from pdqs.market.pages.question_templates import TEMPLATES
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.round_figures import could_answer, scale
-from pdqs.market.pages.round_step import refusal
+from pdqs.market.pages.round_step import cancelling, refusal
 from pdqs.market.pages.session import After, ConsumerSession, Form, RoundId, if_any, is_key, key_of, market_of
 from pdqs.market.price_outlook import owners_able, owners_expected
 from pdqs.protocol.device_messages import Identifier
@@ -41,11 +41,7 @@ from pdqs.protocol.problems import (
 
 router = APIRouter(prefix="/consumer", route_class=PageRoute, include_in_schema=False)
 
-STEPS = {
-    "cancel": round_steps.cancel_round,
-    "clear": clear_or_wait,
-    "settle": settle_or_wait,
-}
+STEPS = {"clear": clear_or_wait, "settle": settle_or_wait}
 
 
 @router.get("")
@@ -223,7 +219,7 @@ def take_step(request: Request, round_id: RoundId, step: str, session: ConsumerS
         if found.state in ("draft", "open"):
             sure = to_cancel(found, market.settings.money, whose="your balance")
             return asked_back(request, sure, back=f"/consumer/rounds/{round_id}")
-    refused = refusal({**STEPS, **own_nonce.steps_of(form)}, step, market, session.user, round_id)
+    refused = refusal({**STEPS, **own_nonce.steps_of(form), **cancelling(form)}, step, market, session.user, round_id)
     if refused:
         values = _round(market, session.user, round_id)
         return page(request, "consumer/round.html", status=refused.status, fault=str(refused), **values)

@@ -24,7 +24,7 @@ from pdqs.market.pages.code_once import let_in_before, renewed_since
 from pdqs.market.pages.confirming import Sure, asked_back, is_confirmed, to_cancel, to_change_access, to_renew_code
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, address_of_market, page
-from pdqs.market.pages.round_step import refusal
+from pdqs.market.pages.round_step import cancelling, refusal
 from pdqs.market.pages.session import After, Form, OperatorSession, RoundId, UserId, key_of, market_of
 from pdqs.market.stuck_rounds import stuck_at
 from pdqs.market.typed_names import fault_of_name, typed_name
@@ -35,7 +35,7 @@ router = APIRouter(prefix="/operator", route_class=PageRoute, include_in_schema=
 
 Text = Annotated[str, Query(max_length=MOST_LETTERS)]
 
-STEPS = {"clear": clear_or_wait, "settle": settle_or_wait, "cancel": round_steps.cancel_round}
+STEPS = {"clear": clear_or_wait, "settle": settle_or_wait}
 ACCESS = {"revoke": people.revoke_all, "disable": people.disable_user, "enable": people.enable_user}
 _NOBODY: Mapping[str, str] = MappingProxyType({"name": "", "role": ""})
 
@@ -68,7 +68,7 @@ def take_step(request: Request, round_id: RoundId, step: str, session: OperatorS
         found = reads.round_by_id(market, session.user, round_id)
         sure = to_cancel(found, market.settings.money, whose="its consumer")
         return asked_back(request, sure, back=f"/operator/rounds/{round_id}")
-    refused = refusal(STEPS, step, market, session.user, round_id)
+    refused = refusal({**STEPS, **cancelling(form)}, step, market, session.user, round_id)
     if refused:
         return _round_page(request, session.user, round_id, status=refused.status, fault=str(refused))
     return RedirectResponse(f"/operator/rounds/{round_id}", status_code=303)

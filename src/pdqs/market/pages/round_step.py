@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from starlette.datastructures import FormData
+
+from pdqs.market import round_steps
 from pdqs.market.context import Market
+from pdqs.market.pages.confirming import STATE
 from pdqs.protocol.market_messages import Round, User
 from pdqs.protocol.problems import MarketError, NotFoundError, ProblemType
 
@@ -20,3 +24,9 @@ def refusal(steps: Steps, step: str, market: Market, user: User, round_id: str) 
     except MarketError as refused:
         return refused
     return None
+
+
+def cancelling(form: FormData) -> Steps:
+    """Calling a round off as it stood where that was asked back: no draft is discarded that is a round by now."""
+    shown = str(form.get(STATE, ""))
+    return {"cancel": lambda market, user, round_id: round_steps.cancel_round(market, user, round_id, shown)}
