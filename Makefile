@@ -106,8 +106,8 @@ staged-coverage: $(VENV)/.all ## how often staged intervals cover, 1,000 rounds 
 	$(BIN)/python benchmarks/staged_coverage.py --out docs/results/questions/coverage --rounds 1000 --seed 1
 
 # The three attacks: each prints its command and seed, says how long the rest will take, and goes on where it stopped.
-kills: $(VENV)/.all ## kill -9 of bids, clearing, stages, reports, settling and payouts, 100 of each, on both databases
-	$(BIN)/python tests/market/killing.py --kills 100 --owners 300 --work build/kills --out docs/results/attacks/kills.json
+kills: $(VENV)/.all ## kill -9 of bids, clearing, stages, reports, settling and payouts, 125 of each, on both databases
+	$(BIN)/python tests/market/killing.py --kills 125 --owners 300 --seed 20261119 --work build/kills --out docs/results/attacks/kills.json
 
 races: $(VENV)/.all ## ten thousand bids and reports sent around their deadlines, on both databases
 	$(BIN)/python tests/market/racing.py --races 10000 --seconds 3 --work build/races --out docs/results/attacks/races.json
