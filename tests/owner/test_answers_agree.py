@@ -11,6 +11,7 @@ import pytest
 
 from pdqs.model.domain import Domain
 from pdqs.model.errors import InputError
+from pdqs.model.figures import in_full
 from pdqs.model.money import Currency
 from pdqs.owner.answers import number_typed, numbers_in_words
 
@@ -86,3 +87,25 @@ def test_both_read_what_is_typed_alike(currency: Currency, tmp_path: Path) -> No
     assert found["words"] == [numbers_in_words(grid, currency.mark) for _, grid in cases]
     weak = mutant(tmp_path, "answers.mjs", "isWhole(domain), like", "false, like")
     assert twin(weak, currency=dataclasses.asdict(currency), typed=told)["read"] != found["read"]
+
+
+FINE = (
+    Domain(kind="grid", start=20_000.0, step=1 / 30, size=60),
+    Domain(kind="grid", start=1_000_000.0, step=1 / 3, size=60),
+    Domain(kind="grid", start=123_456_789.123, step=0.0013, size=60),
+    Domain(kind="grid", start=-1e9, step=1 / 7, size=60),
+)
+
+
+@pytest.mark.parametrize("grid", FINE, ids=str)
+def test_every_number_can_be_typed_as_it_is_shown(grid: Domain) -> None:
+    """Else those whose answer it is could not give it, and whoever bid and did not answer would have told it."""
+    shown = [in_full(grid.start + grid.step * code) for code in range(grid.size)]
+    assert len(set(shown)) == grid.size
+    assert [read(text, grid, DOLLAR) for text in shown] == list(range(grid.size))
+    near = [in_full(grid.start + grid.step * (code + 0.4)) for code in range(grid.size)]
+    far = [text for text in (*near, in_full(grid.start - grid.step), "9" * 400) if text not in shown]
+    typed = [(text, {"start": grid.start, "step": grid.step, "size": grid.size}) for text in (*shown, *far)]
+    found = twin(currency=dataclasses.asdict(DOLLAR), typed=typed)["read"]
+    assert found == [read(text, grid, DOLLAR) for text, _ in typed]
+    assert all(isinstance(each, str) for each in found[grid.size :])

@@ -6,6 +6,7 @@ A number is read as prices are, in the spelling of :mod:`pdqs.model.spelling`. T
 
 from __future__ import annotations
 
+import math
 import re
 
 from pdqs.model.domain import Domain
@@ -16,7 +17,8 @@ from pdqs.model.money import PLAIN, Currency, without_name
 from pdqs.model.spelling import NAMES, Mark, plain_decimal
 
 _NEAR = 1e-6
-"""Of a step: so near is a number to one of the answers, whatever became of its last digit."""
+"""Of a step: so near is a number to one of the answers, whatever became of its last digit. Of a fine grid of large
+numbers what is shown may be farther off: who types an answer as it is shown gives it."""
 
 
 def numbers_in_words(domain: Domain, mark: Mark = ".") -> str:
@@ -56,12 +58,14 @@ def number_typed(text: str, domain: Domain, currency: Currency = PLAIN) -> int:
     if not given:
         raise InputError(give)
     value = _read(given, domain, currency, give)
-    if not domain.start - _NEAR * domain.step <= value <= _last(domain) + _NEAR * domain.step:
-        raise InputError(give)
     place = (value - domain.start) / domain.step
-    if abs(place - round(place)) > _NEAR:
-        raise InputError(f"{_between(given, value, domain, currency.mark)} {give}")
-    return round(place)
+    code = math.floor(min(max(place, 0.0), domain.size - 1.0) + 0.5)
+    off = abs(place - code)
+    if off <= _NEAR or (off < 1.0 and in_full(value) == in_full(domain.start + domain.step * code)):
+        return code
+    if not domain.start <= value <= _last(domain):
+        raise InputError(give)
+    raise InputError(f"{_between(given, value, domain, currency.mark)} {give}")
 
 
 def _read(given: str, domain: Domain, currency: Currency, give: str) -> float:

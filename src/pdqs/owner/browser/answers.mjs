@@ -41,8 +41,9 @@ export function numberTyped(text, domain) {
   const { digits, fault } = plainDecimal(alone(below ? given.slice(1).trim() : given), decimalMark(), isWhole(domain), like);
   if (fault) return { fault: `${fault[0].toUpperCase()}${fault.slice(1)}. ${give}` };
   const value = (below ? -1 : 1) * Number(digits);
-  if (value < domain.start - NEAR * domain.step || value > last(domain) + NEAR * domain.step) return { fault: give };
   const place = (value - domain.start) / domain.step;
-  const code = Math.round(place);
-  return Math.abs(place - code) > NEAR ? { fault: `${between(given, value, domain)} ${give}` } : { code };
+  const code = Math.floor(Math.min(Math.max(place, 0), domain.size - 1) + 0.5);
+  const off = Math.abs(place - code);
+  if (off <= NEAR || (off < 1 && figure(value) === figure(domain.start + domain.step * code))) return { code }; // as it is shown
+  return { fault: value < domain.start || value > last(domain) ? give : `${between(given, value, domain)} ${give}` };
 }
