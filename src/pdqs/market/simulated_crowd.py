@@ -13,7 +13,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -159,14 +159,14 @@ def not_broken_off() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def enter_all(pool: Executor, crowd: Crowd, say: Say) -> Crowd:
-    """Everyone exchanges her code for a token, and enrols her device."""
-    return _played(pool, _enter, crowd, "have arrived", say)
+def enter_all(pool: Executor, arriving: Iterable[Crowd], say: Say) -> Crowd:
+    """Everyone exchanges her code for a token, and enrols her device, while others are still being invited."""
+    return _played(pool, _enter, arriving, "have arrived", say)
 
 
 def bid_all(pool: Executor, crowd: Crowd, opened: Round, say: Say) -> Crowd:
     """Everyone bids her price; those whose bids were taken come back, for whoever came too late is out of it."""
-    tried = _played(pool, partial(_bid, opened), crowd, "came to bid", say)
+    tried = _played(pool, partial(_bid, opened), [crowd], "came to bid", say)
     taken = [owner for owner in tried if owner.has_bid]
     if len(taken) < len(crowd):
         say(f"{len(crowd) - len(taken):,} of {len(crowd):,} came too late to bid: give them more time (--bid-seconds)")
@@ -175,23 +175,25 @@ def bid_all(pool: Executor, crowd: Crowd, opened: Round, say: Say) -> Crowd:
 
 def report_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
     """Everyone looks at her offer, and reports if the lot fell on her and her question has come."""
-    _played(pool, partial(_report, round_id), crowd, "have looked at their offers", say)
+    _played(pool, partial(_report, round_id), [crowd], "have looked at their offers", say)
 
 
-def _played(pool: Executor, play: Play, crowd: Crowd, what: str, say: Say) -> Crowd:
-    """Play everyone, a group at a time, and say how far it has come."""
-    groups = [crowd[start : start + _TOGETHER] for start in range(0, len(crowd), _TOGETHER)]
-    waiting = {pool.submit(_group, play, group): place for place, group in enumerate(groups)}
+def _played(pool: Executor, play: Play, coming: Iterable[Crowd], what: str, say: Say) -> Crowd:
+    """Play everyone as they come, a group at a time, and say how far it has come."""
+    groups = (some[start : start + _TOGETHER] for some in coming for start in range(0, len(some), _TOGETHER))
+    waiting = {pool.submit(_group, play, group): (place, len(group)) for place, group in enumerate(groups)}
+    everyone = sum(size for _, size in waiting.values())
     done: dict[int, Crowd] = {}
     count = 0
     for finished in as_completed(waiting):
+        place, size = waiting[finished]
         try:
-            done[waiting[finished]] = finished.result()
+            done[place] = finished.result()
         except BrokenExecutor:
             raise InputError("a process that plays owners was ended from outside, for want of memory perhaps") from None
-        count += len(groups[waiting[finished]])
-        say(f"{count:,} of {len(crowd):,} {what}")
-    return [owner for place in range(len(groups)) for owner in done[place]]
+        count += size
+        say(f"{count:,} of {everyone:,} {what}")
+    return [owner for place in range(len(waiting)) for owner in done[place]]
 
 
 def _group(play: Play, group: Sequence[SimulatedOwner]) -> Crowd:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -103,9 +105,9 @@ def simulate(
     The ``query`` is a count of owners who hold 1 (a ``share`` of them), or the median or the mean of ages.
 
     Values and prices repeat with the seed; coins do not, for devices draw them from the operating system. Unless
-    ``bid_seconds`` is given, bids are taken for ten seconds and as long as it took everyone to arrive: bidding takes
-    some seven tenths of that, and what is left over is spent waiting. Whoever comes later is left out, and it is said
-    how many were.
+    ``bid_seconds`` is given, bids are taken for ten seconds and as long as it took to invite everyone and have them
+    arrive: bidding takes somewhat less, and what is left over is spent waiting. Whoever comes later is left out, and it
+    is said how many were.
 
     ``as_guest``: the market is somebody's. The round is then for a group of simulated owners, and afterwards, however
     it ended, they are shut out and their money leaves the books, unless one says ``leave``.
@@ -122,14 +124,9 @@ def simulate(
         consumer = _consumer(address, operator, budget, guests)
         # What stands against the round is heard before anyone is invited; whom it is for can be said only after.
         guests.round_id = consumer.draft(_plan(query, budget, bid_seconds or 60, [])).round_id
-        _invite(operator, owners, groups, guests.owners, say)
-        crowd = [
-            SimulatedOwner(address=address, file=file, value=values[i], bid_micros=prices[i], code=invited.code)
-            for i, invited in enumerate(guests.owners)
-            for file in [devices / f"{i}.sqlite"]
-        ]
         came_from = time.monotonic()
-        crowd = enter_all(pool, crowd, say)
+        invited = _invited(operator, owners, groups, guests.owners, say)
+        crowd = enter_all(pool, _arriving(address, invited, devices, values, prices), say)
         patience = bid_seconds or _LEAST_PATIENCE_SECONDS + math.ceil(time.monotonic() - came_from)
         planned = consumer.change_draft(guests.round_id, _plan(query, budget, patience, groups))
         bidders, found, answer = _run(consumer, crowd, pool, planned, say)
@@ -171,13 +168,31 @@ def _consumer(address: str, operator: MarketClient, budget: float, guests: simul
     return guests.consumer
 
 
-def _invite(operator: MarketClient, owners: int, groups: list[str], found: list[Invitation], say: Say) -> None:
+def _invited(
+    operator: MarketClient, owners: int, groups: list[str], found: list[Invitation], say: Say
+) -> Iterator[list[Invitation]]:
     """Invite so many owners, by the hundred, and note whoever is let in."""
     while len(found) < owners:
         numbers = range(len(found) + 1, min(len(found) + _INVITED_AT_ONCE, owners) + 1)
         names = [f"{simulated_guests.NAMES}owner {number}" for number in numbers]
-        found += operator.invite_many("owner", names, groups=groups).items
+        let_in = operator.invite_many("owner", names, groups=groups).items
+        found += let_in
         say(f"{len(found):,} of {owners:,} are invited")
+        yield let_in
+
+
+def _arriving(
+    address: str, invited: Iterable[list[Invitation]], devices: Path, values: list[float], prices: list[int]
+) -> Iterator[Crowd]:
+    """Owners as they are invited, each with a device, what it guards and her price."""
+    people = enumerate(zip(values, prices, strict=True))
+    for some in invited:
+        yield [
+            SimulatedOwner(
+                address=address, file=devices / f"{number}.sqlite", value=value, bid_micros=price, code=one.code
+            )
+            for one, (number, (value, price)) in zip(some, people, strict=False)
+        ]
 
 
 def _plan(query: str, budget: float, bid_seconds: int, groups: list[str]) -> RoundPlan:
