@@ -36,7 +36,8 @@ from pdqs.protocol.market_messages import Round
 _MEMORY = Path("/dev/shm")
 _DEVICE_BYTES = 64 * 1024
 """What a device's file takes at most in one round."""
-_AT_ONCE = 4
+_AT_ONCE = 8
+"""Lines of a process. The system deals them out to a market's workers by chance: with few, one worker idles."""
 _TIMEOUT_SECONDS = 60.0
 _TOGETHER = 100
 _SEVERAL_FROM = 1_000
