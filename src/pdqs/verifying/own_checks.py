@@ -34,13 +34,14 @@ def _was_signed_in(round_id: str, proof: OwnProof) -> bool:
 
 
 def _of_other_terms(round_id: str) -> list[Finding]:
-    """Nothing ties the proof to this round. Most likely it is that of another one, which convicts nobody of dropping her
-    bid; if it is not, the terms alone convict the record."""
-    told = f"this proof is of other terms: if it is of another round, give that of {round_id}; else you bid on other terms"
+    """Nothing ties the proof to this round. Most likely it is that of another one, which convicts nobody of dropping
+    her bid; if it is not, the terms alone convict the record."""
+    why = "this proof is of other terms"
+    told = f"{why}: if it is of another round, give that of {round_id}; else you bid on other terms"
     rest = ("your bid", "your offer", "your question", "your report", "your receipt", "your payment")
     return [
         Finding(name="your terms", verdict="does not agree", told=told),
-        *(skipped(name, "this proof is of other terms") for name in rest),
+        *(skipped(name, why) for name in rest),
     ]
 
 
