@@ -23,6 +23,7 @@ WARNING = (
     "If yours is not among them, decide now whether you would give the nearest: whoever bids and then does not answer"
     " tells the market something, and is paid nothing."
 )
+WAYS = DomainMessage(kind="categories", labels=["by car", "by bus, tram or train", "on foot"], size=3)
 WAGES = DomainMessage(kind="grid", start=1000.0, step=100.0, size=41)
 
 
@@ -38,6 +39,7 @@ def opened(site: Site, plan: RoundPlan, name: str) -> str:
     [
         ("numbers", WAGES, "a whole number from 1,000 to 5,000 in steps of 100"),
         ("some", SHORT, "one of 3: tea, coffee, neither"),
+        ("commas", WAYS, "one of 3: by car; by bus, tram or train; on foot"),
         ("many", LETTERS, "one of the 12 answers below"),
     ],
 )
