@@ -16,6 +16,9 @@ from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 _MOST_SAID = 20.0
 """No terms with a higher cap are read (:data:`pdqs.owner.reading.MOST_EPSILON`)."""
 
+_NEARLY = 99.9
+"""In 100: what is more is not rounded to all of it."""
+
 
 def epsilon_of(numerator: int, domain_size: int) -> float:
     """eps(N / 2^32) on a domain of k values, never below the true one.
@@ -78,9 +81,11 @@ def in_words(numerator: int, domain_size: int) -> str:
     answers equally likely can be at most 75.0 % sure between them (epsilon 1.0986).
     """
     epsilon, chance = epsilon_of(numerator, domain_size), 100 * numerator / Q_UNITS
-    shown = f"{chance:.1f}" if chance >= 0.1 else in_digits(chance, 2)
+    shown = "more than 99.9" if chance > _NEARLY else f"{chance:.1f}" if chance >= 0.1 else in_digits(chance, 2)
+    share = 100 * sureness(epsilon)
     return (
         f"Your report is your true answer with chance {shown} %, otherwise a random one."
-        f" Whoever sees it and first held two answers equally likely can be at most {100 * sureness(epsilon):.1f} %"
+        " Whoever sees it and first held two answers equally likely can be at most"
+        f" {f'{share:.1f} %' if share <= _NEARLY else odds_in_words(epsilon)}"
         f" sure between them (epsilon {epsilon:.4f})."
     )

@@ -99,3 +99,12 @@ def test_no_answer_to_a_yes_or_no_is_not_told_of_a_nearest(site: Site, browser: 
     assert fault.inner_text() == "Choose one of the answers. Nothing was drawn and nothing was sent."
     assert guest.page.get_by_text("the nearest one").count() == 0
     guest.leave()
+
+
+def test_a_report_that_is_nearly_always_true_is_not_said_to_be_always_so(site: Site, browser: Browser) -> None:
+    guest = Guest(site, browser, "Dot", asking("histogram", SHORT))
+    guest.page.evaluate(RAISE_CAP)
+    guest.ready()
+    meaning = guest.page.locator("[data-show=meaning]").inner_text()
+    assert "with chance more than 99 in 100, otherwise a random one." in meaning
+    guest.leave()
