@@ -16,6 +16,11 @@ from verifying.rounds import asked_row, kept_by, plain, played
 from .conftest import Pdqs
 
 RECORD = played(pdqs.Terms(query=pdqs.Count("Do you like tea?"), budget=30.0))
+NO_RECORD = (
+    "the record does not say that it is one: take the file of “download its record” on the round's page, or of pdqs"
+    " owner proof ROUND --record FILE"
+)
+NO_PROOF = "the proof does not say that it is one: take the file of pdqs owner proof ROUND --out FILE"
 
 
 @pytest.fixture
@@ -76,7 +81,10 @@ def test_no_word_of_a_record_steers_the_terminal_of_who_reads_json(pdqs_command:
         (RECORD.text()[:999], (), "record.json: the record is not JSON, or was cut short"),
         (RECORD.text().replace(":", ": 1e999 ", 1), (), "record.json: the record"),
         (RECORD.text(), ("--root", "12"), "the root to compare with must be 64 digits"),
-        (RECORD.text(), ("--proof", "record.json"), "record.json: the proof has no"),
+        ('{"value": 16.0}', (), f"record.json: {NO_RECORD}"),
+        ('{"format": "pdqs proof 3"}', (), f"record.json: {NO_RECORD}"),
+        ('{"format": "pdqs record 9"}', (), "record.json: the record has no 'software'"),
+        (RECORD.text(), ("--proof", "record.json"), f"record.json: {NO_PROOF}"),
         (RECORD.text(), ("--proof", "nowhere.json"), "nowhere.json"),
     ],
 )

@@ -195,3 +195,15 @@ def test_a_file_that_was_saved_with_a_byte_order_mark_is_read(tmp_path: Path) ->
     path = tmp_path / "market.toml"
     path.write_text("workers = 1\ncode_hours = 5\n", encoding="utf-8-sig")
     assert settings_from({}, str(path)).code_hours == 5
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_file_in_another_encoding_is_told_how_to_be_saved_and_nothing_of_codecs(
+    tmp_path: Path, encoding: str
+) -> None:
+    path = tmp_path / "market.toml"
+    path.write_text(
+        "# für uns\nport = 1\n", encoding=encoding
+    )  # Windows shells write the first, old editors the second
+    with pytest.raises(PdqsError, match=r"market\.toml: line 1 is not UTF-8 \(byte 0xf[fc]\); save it as UTF-8$"):
+        settings_from({}, str(path))

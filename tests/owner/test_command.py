@@ -437,7 +437,8 @@ def test_an_owner_checks_the_round_that_she_took_part_in(
     round_steps.settle_round(site.market, site.operator, round_id)
     mine, record = tmp_path / "mine.json", tmp_path / "record.json"
     mine.write_text("an earlier one, which others could read")
-    run("proof", round_id, "--out", str(mine), "--record", str(record))
+    written = run("proof", round_id, "--out", str(mine), "--record", str(record))
+    assert written == f"Wrote {mine}, for your eyes only.\nWrote {record}.\n"
     assert {stat.S_IMODE(path.stat().st_mode) for path in (mine, record)} == {0o600}, "mine tells her name in the round"
     assert run("proof", round_id) == mine.read_text(encoding="utf-8")
     main(["verify", str(record), "--proof", str(mine)])

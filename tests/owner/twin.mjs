@@ -1,5 +1,5 @@
 // Runs the browser's modules outside a browser and prints what they did as JSON.
-// node twin.mjs MODULES_DIRECTORY < JSON of {reports, epsilons, prices, enumerate, consents}
+// node twin.mjs MODULES_DIRECTORY < JSON of {reports, epsilons, prices, odds, enumerate, consents}
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -101,6 +101,7 @@ const out = {
     price.epsilonNanos(c.numerator, c.domain_size),
   ]),
   prices: (asked.prices ?? []).map((c) => price.isFair(c.bid_micros, c.numerator, c.domain_size, c.payment_micros)),
+  odds: (asked.odds ?? []).map(price.oddsInWords),
   enumerate: (asked.enumerate ?? []).map(enumerated),
   consents: await consents(asked.consents ?? []),
   hashes: await hashes(asked.hashes ?? []),

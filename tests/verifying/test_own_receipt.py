@@ -192,3 +192,29 @@ def test_without_the_package_for_signatures_the_rest_is_checked_and_that_is_said
     monkeypatch.setattr(builtins, "__import__", lacks)
     found = found_with(signed)
     assert (found.verdict, "pdqs[owner]" in found.told) == ("not checked", True)
+
+
+def of_other_terms(signed: Plain | None) -> dict[str, Finding]:
+    """What is said where her device kept other terms and another name, and this receipt."""
+    kept = replace(kept_by(RECORD, LINE.pseudonym), terms_hash="0" * 64, pseudonym="0" * 64, receipt=signed)
+    found = pdqs.verify(RECORD, proof=kept.text())
+    assert not found.agrees
+    return {each.name: each for each in found.findings if each.name.startswith("your ")}
+
+
+@pytest.mark.parametrize("signed", [receipt(round_id="r_2", terms_hash="0" * 64), None])
+def test_the_proof_of_another_round_accuses_nobody_of_dropping_a_bid_and_is_named_as_what_it_may_be(
+    signed: Plain | None,
+) -> None:
+    found = of_other_terms(signed)
+    told = f"this proof is of other terms: if it is of another round, give that of {ROUND}; else you bid on other terms"
+    assert found.pop("your terms") == Finding(name="your terms", verdict="does not agree", told=told)
+    assert len(found) == 6
+    assert {each.line for each in found.values()} == {"not checked: this proof is of other terms"}
+
+
+def test_a_market_that_signed_for_a_report_in_this_very_round_under_other_terms_is_still_held_to_all_of_it() -> None:
+    found = of_other_terms(receipt(terms_hash="0" * 64, pseudonym="0" * 64))
+    assert found["your terms"].told == "you bid on other terms"
+    assert found["your bid"].told == "you are not in the record: your bid was dropped"
+    assert "its own signature shows it" in found["your receipt"].told

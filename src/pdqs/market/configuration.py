@@ -21,6 +21,7 @@ from pathlib import Path
 
 from pdqs.market.settings import PREFIX, Settings
 from pdqs.model.errors import FileError, TermsError
+from pdqs.tables.delimited import text_of
 
 CONFIG = PREFIX + "CONFIG"
 _KINDS = {name: type(value) for name, value in dataclasses.asdict(Settings()).items()}
@@ -48,10 +49,10 @@ def settings_from(
 
 def _from_file(path: Path) -> Told:
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        read = tomllib.loads(text_of(path.read_bytes(), path))
     except OSError as fault:
         raise FileError(f"configuration {str(path)!r} cannot be read: {fault.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+    except tomllib.TOMLDecodeError as fault:
         raise FileError(f"configuration {str(path)!r} is not TOML: {fault}") from None
     for name in read:
         if name not in _KINDS:

@@ -13,6 +13,12 @@ import numpy as np
 from pdqs.present.text import in_digits
 from pdqs.privacy.loss import Q_UNITS, epsilon_upper
 
+_MOST_SAID = 20.0
+"""No terms with a higher cap are read (:data:`pdqs.owner.reading.MOST_EPSILON`)."""
+
+_NEARLY = 99.9
+"""In 100: what is more is not rounded to all of it."""
+
 
 def epsilon_of(numerator: int, domain_size: int) -> float:
     """eps(N / 2^32) on a domain of k values, never below the true one.
@@ -56,11 +62,15 @@ def sureness(epsilon: float) -> float:
 def odds_in_words(epsilon: float) -> str:
     """How sure someone can become who guessed 50:50 before, as people say it; never as certain as it is not.
 
-    >>> odds_in_words(0.1), odds_in_words(2.0), odds_in_words(4.0), odds_in_words(12.0)
-    ('52:48', '88:12', '98:2', 'more than 99:1')
+    Beyond 99 in 100 it is the odds themselves, e^eps : 1, rounded up; where no offer can be, only that it is more.
+
+    >>> odds_in_words(0.1), odds_in_words(2.0), odds_in_words(4.0), odds_in_words(5.0), odds_in_words(50.0)
+    ('52:48', '88:12', '98:2', '149:1', 'more than 99:1')
     """
     share = 100 * sureness(epsilon)
-    return f"{share:.0f}:{100 - round(share)}" if share <= 99 else "more than 99:1"
+    if share <= 99:
+        return f"{share:.0f}:{100 - round(share)}"
+    return f"{math.ceil(math.exp(epsilon))}:1" if epsilon <= _MOST_SAID else "more than 99:1"
 
 
 def in_words(numerator: int, domain_size: int) -> str:
@@ -71,9 +81,11 @@ def in_words(numerator: int, domain_size: int) -> str:
     answers equally likely can be at most 75.0 % sure between them (epsilon 1.0986).
     """
     epsilon, chance = epsilon_of(numerator, domain_size), 100 * numerator / Q_UNITS
-    shown = f"{chance:.1f}" if chance >= 0.1 else in_digits(chance, 2)
+    shown = "more than 99.9" if chance > _NEARLY else f"{chance:.1f}" if chance >= 0.1 else in_digits(chance, 2)
+    share = 100 * sureness(epsilon)
     return (
         f"Your report is your true answer with chance {shown} %, otherwise a random one."
-        f" Whoever sees it and first held two answers equally likely can be at most {100 * sureness(epsilon):.1f} %"
+        " Whoever sees it and first held two answers equally likely can be at most"
+        f" {f'{share:.1f} %' if share <= _NEARLY else odds_in_words(epsilon)}"
         f" sure between them (epsilon {epsilon:.4f})."
     )

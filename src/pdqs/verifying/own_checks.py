@@ -16,6 +16,8 @@ def check_own(record: RoundRecord, proof: OwnProof, promise: FrozenPromise) -> l
     """What an owner's own device knows against what the record says of her."""
     line = next((line for line in record.owners if line.pseudonym == proof.pseudonym), None)
     same = proof.terms_hash == record.terms_hash
+    if not same and line is None and not _was_signed_in(promise.round_id, proof):
+        return _of_other_terms(promise.round_id)
     return [
         judged("your terms", same, "those you bid on", "you bid on other terms"),
         _bid(record, line, proof),
@@ -23,6 +25,23 @@ def check_own(record: RoundRecord, proof: OwnProof, promise: FrozenPromise) -> l
         _report(record, line, proof),
         check_receipt(record, line, proof, promise),
         _payment(record, line, proof),
+    ]
+
+
+def _was_signed_in(round_id: str, proof: OwnProof) -> bool:
+    """Whether the market's receipt in this proof names the round: then the proof is of no other."""
+    return proof.receipt is not None and proof.receipt["round_id"] == round_id
+
+
+def _of_other_terms(round_id: str) -> list[Finding]:
+    """Nothing ties the proof to this round. Most likely it is that of another one, which convicts nobody of dropping
+    her bid; if it is not, the terms alone convict the record."""
+    why = "this proof is of other terms"
+    told = f"{why}: if it is of another round, give that of {round_id}; else you bid on other terms"
+    rest = ("your bid", "your offer", "your question", "your report", "your receipt", "your payment")
+    return [
+        Finding(name="your terms", verdict="does not agree", told=told),
+        *(skipped(name, why) for name in rest),
     ]
 
 

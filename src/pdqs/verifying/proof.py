@@ -24,6 +24,7 @@ from pdqs.verifying.strict import (
     micros,
     or_none,
     parsed,
+    refuse_other_kind,
     signature,
     truth,
     tuple_of,
@@ -37,6 +38,7 @@ FORMAT_BEFORE = "pdqs proof 2"
 """Without the market's receipt: read all the same, and said to leave that open."""
 FORMAT_BEFORE_THAT = "pdqs proof 1"
 """Without what she was asked for, too."""
+_NO_PROOF = "the proof does not say that it is one: take the file of pdqs owner proof ROUND --out FILE"
 
 
 @final
@@ -74,6 +76,7 @@ class OwnProof:
     def read(text: str) -> OwnProof:
         """A proof from its JSON text; strictly, as records are read."""
         plain = parsed(text, "the proof")
+        refuse_other_kind(plain, "pdqs proof ", _NO_PROOF)
         form = plain.get("format") if isinstance(plain, dict) else None
         readers = {FORMAT_BEFORE: _PROOF_BEFORE, FORMAT_BEFORE_THAT: _PROOF_BEFORE_THAT}
         held = fields_of(plain, readers.get(str(form), _PROOF), "the proof")

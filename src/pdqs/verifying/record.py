@@ -43,6 +43,7 @@ from pdqs.verifying.strict import (
     micros,
     or_none,
     parsed,
+    refuse_other_kind,
     truth,
     tuple_of,
     whole_below,
@@ -53,6 +54,10 @@ from pdqs.verifying.strict import (
 FORMAT = "pdqs record 1"
 FORMAT_OF_SIDES = "pdqs record 2"
 FORMAT_OF_FEW = "pdqs record 3"
+_NO_RECORD = (
+    "the record does not say that it is one: take the file of “download its record” on the round's page, or of pdqs"
+    " owner proof ROUND --record FILE"
+)
 
 MOST_VALUES = 100_000
 """Rounds over domains of more values than this are not checked: a few kilobytes would hold whoever checks them for half
@@ -116,6 +121,7 @@ class RoundRecord:
     @staticmethod
     def of(plain: object) -> RoundRecord:
         """A record from the plain values of its JSON."""
+        refuse_other_kind(plain, "pdqs record ", _NO_RECORD)
         said = plain.get("format") if isinstance(plain, dict) else None
         form = {FORMAT_OF_SIDES: _RECORD_OF_SIDES, FORMAT_OF_FEW: _RECORD_OF_FEW}.get(str(said), _RECORD)
         held = fields_of(plain, form, "the record")

@@ -75,6 +75,18 @@ def fields_of(plain: object, readers: Mapping[str, Reader], where: str) -> dict[
     return {name: read(plain[name], f"{where}, {name!r}") for name, read in readers.items()}
 
 
+def refuse_other_kind(plain: object, kind: str, told: str) -> None:
+    """Refuse an object whose format names no version of this kind of file: it is another file, not a wrong one.
+
+    >>> refuse_other_kind({"value": 16.0}, "pdqs record ", "the record does not say that it is one")
+    Traceback (most recent call last):
+        ...
+    pdqs.model.errors.InputError: the record does not say that it is one
+    """
+    if isinstance(plain, dict) and not str(plain.get("format", "")).startswith(kind):
+        raise InputError(told)
+
+
 def whole_below(end: int) -> Reader:
     """A reader of whole numbers from 0 to below ``end``."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -19,6 +20,7 @@ from pdqs.protocol.market_messages import QueryMessage, User
 
 from .test_pages import enter
 
+AGES = DomainMessage(kind="grid", start=0.0, step=1.0, size=100)
 Look = Callable[[User, str], str]
 
 
@@ -116,3 +118,18 @@ def test_a_draft_shows_every_answer_that_owners_may_choose(town: Town, look: Loo
     page = look(town.consumer, f"/consumer/rounds/{draft}")
     assert "All 12 answers" in page
     assert all(f"<li>{label}</li>" in page for label in labels)
+
+
+def test_no_and_yes_stand_in_one_order_whether_a_fact_or_a_side_is_asked_about(town: Town, look: Look) -> None:
+    """A hand that is used to one order does not answer the other way round: an answer is drawn once."""
+    town.add_owners(40)
+    median = {
+        "query": QueryMessage(kind="median", text="How old?", domain=AGES),
+        "question": "side",
+        "epsilon_max": 3.0,
+    }
+    for key, changes in (("a-fact-asked", {}), ("a-side-asked", {**median, "budget_micros": 60_000_000})):
+        found = town.cleared_round(key=key, **changes)
+        hers = (look(owner, f"/owner/rounds/{found.round_id}") for owner in town.asked(found))
+        answers = next(filter(None, (re.findall(r'data-group="answer"[^>]*><span>(\w+)', page) for page in hers)))
+        assert answers == ["No", "Yes"]

@@ -23,6 +23,7 @@ WARNING = (
     "If yours is not among them, decide now whether you would give the nearest: whoever bids and then does not answer"
     " tells the market something, and is paid nothing."
 )
+WAYS = DomainMessage(kind="categories", labels=["by car", "by bus, tram or train", "on foot"], size=3)
 WAGES = DomainMessage(kind="grid", start=1000.0, step=100.0, size=41)
 
 
@@ -38,6 +39,7 @@ def opened(site: Site, plan: RoundPlan, name: str) -> str:
     [
         ("numbers", WAGES, "a whole number from 1,000 to 5,000 in steps of 100"),
         ("some", SHORT, "one of 3: tea, coffee, neither"),
+        ("commas", WAYS, "one of 3: by car; by bus, tram or train; on foot"),
         ("many", LETTERS, "one of the 12 answers below"),
     ],
 )
@@ -96,4 +98,13 @@ def test_no_answer_to_a_yes_or_no_is_not_told_of_a_nearest(site: Site, browser: 
     fault = guest.page.locator("#answer-fault:not([hidden])")
     assert fault.inner_text() == "Choose one of the answers. Nothing was drawn and nothing was sent."
     assert guest.page.get_by_text("the nearest one").count() == 0
+    guest.leave()
+
+
+def test_a_report_that_is_nearly_always_true_is_not_said_to_be_always_so(site: Site, browser: Browser) -> None:
+    guest = Guest(site, browser, "Dot", asking("histogram", SHORT))
+    guest.page.evaluate(RAISE_CAP)
+    guest.ready()
+    meaning = guest.page.locator("[data-show=meaning]").inner_text()
+    assert "with chance more than 99 in 100, otherwise a random one." in meaning
     guest.leave()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -280,11 +281,15 @@ def proof(
     """Write what this device kept of a round, for pdqs verify RECORD --proof. It tells your name in the round."""
     from pdqs.owner.export import write_private
     from pdqs.owner.own_proof import proof_of
+    from pdqs.tables.delimited import STANDARD
 
     with open_ledger(device) as ledger, visiting(ledger, market) as visit:
         write_private(out, proof_of(ledger.account(), visit.device.market, round_id).text() + "\n")
+        if out != STANDARD:
+            print(f"Wrote {out}, for your eyes only.")
         if record is not None:
             write_private(record, visit.client.record(round_id))
+            print(f"Wrote {record}.", file=sys.stderr if out == STANDARD else sys.stdout)  # not behind the proof
 
 
 @run.command()

@@ -3,6 +3,7 @@
 const Q_UNITS = 2 ** 32;
 const UP = 1 + 2 ** -50; // a few ulps, so that rounding never favours the broker
 export const NANOS_PER_EPSILON = 1e9;
+const MOST_SAID = 20; // no terms with a higher cap are read
 
 /** eps = ln(1 + k q / (1 - q)) with q = numerator / 2^32. */
 export function epsilon(numerator, domainSize) {
@@ -27,10 +28,11 @@ export function isFair(bidMicros, numerator, domainSize, paymentMicros) {
   return paymentMicros >= leastPaymentMicros(bidMicros, numerator, domainSize);
 }
 
-/** The same as people say it: "88:12"; never as certain as it is not. */
+/** The same as people say it: "88:12"; never as certain as it is not. Beyond 99 in 100 the odds themselves, rounded up. */
 export function oddsInWords(epsilon) {
   const share = 100 * sureness(epsilon);
-  return share <= 99 ? `${Math.round(share)}:${100 - Math.round(share)}` : "more than 99:1";
+  if (share <= 99) return `${Math.round(share)}:${100 - Math.round(share)}`;
+  return epsilon <= MOST_SAID ? `${Math.ceil(Math.exp(epsilon))}:1` : "more than 99:1";
 }
 
 /** How sure someone can become who first held two answers equally likely: e^eps / (1 + e^eps). */

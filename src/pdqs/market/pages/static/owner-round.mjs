@@ -159,7 +159,6 @@ const short = (nanos) => fixed(nanos / 1e9, 2);
 
 function present(review) {
   const { offer, overall, spending } = review;
-  const chance = (100 * offer.q_numerator) / 2 ** 32;
   show("question", review.said);
   show("payment", owed(offer.payment_micros));
   show("exact", money(offer.payment_micros));
@@ -170,7 +169,7 @@ function present(review) {
   show("cap", short(spending.capNanos));
   show("overall", `${short(overall.spentNanos + review.epsilonNanos)} of ${short(overall.capNanos)}`);
   show("meaning", `Someone who guessed 50:50 before could be at most ${oddsInWords(review.epsilon)} sure after. Your report is your true answer `
-    + `with chance ${chance.toFixed(0)} in 100, otherwise a random one.`);
+    + `with chance ${chanceInWords(offer.q_numerator)}, otherwise a random one.`);
   show("limit-means", `${short(spending.capNanos)} used up on one fact would let someone who guessed 50:50 become at most `
     + `${oddsInWords(spending.capNanos / 1e9)} sure of it. Nothing is drawn beyond your caps.`);
   show("lot", offer.chance_numerator < 2 ** 32 ? `Your chance was ${chanceInWords(offer.chance_numerator)}.` : "");
