@@ -184,6 +184,16 @@ def test_missing_reports_are_left_out_and_said(rng: np.random.Generator) -> None
     assert some.owners == 1000
 
 
+def test_where_nobody_was_cut_by_price_the_silent_are_not_said_to_be_stood_for_by_their_price(
+    rng: np.random.Generator,
+) -> None:
+    terms = pdqs.presets.robust(query=pdqs.Count(), budget=300.0)
+    offers = pdqs.clear(np.linspace(0.05, 0.95, 200), terms)
+    reports = pdqs.randomise(rng.integers(0, 2, 200), offers, rng)
+    answer = pdqs.answer(reports.only(rng.random(200) < 0.7), offers, terms)
+    assert any("reports are missing: the rest are taken to stand for them" in said for said in answer.warnings)
+
+
 def test_the_naive_estimator_says_what_it_is(rng: np.random.Generator) -> None:
     done = pdqs.trade(np.zeros(50), rng.random(50), pdqs.presets.gpqm_linear(query=pdqs.Count(), budget=10.0), rng)
     assert any("naive" in note for note in done.answer.warnings)

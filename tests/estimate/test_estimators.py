@@ -112,7 +112,9 @@ def test_tallies_merge_bit_for_bit_in_any_split(seed: int, cut: Any) -> None:
     assert merged.counts.tolist() == whole.counts.tolist()
 
 
-def rounds_of(estimator: Any, statistic: Any, values: Any, q: Any, rounds: Any, seed: Any) -> Any:
+def rounds_of(
+    estimator: Any, statistic: Any, values: Any, q: Any, rounds: Any, seed: Any, response: float = 1.0
+) -> Any:
     """Estimates, standard errors and disagreements over many rounds of the same market."""
     rng = np.random.default_rng(seed)
     domain = pdqs.Domain.binary()
@@ -126,7 +128,8 @@ def rounds_of(estimator: Any, statistic: Any, values: Any, q: Any, rounds: Any, 
     )
     found = []
     for _ in range(rounds):
-        sums = tally(pdqs.randomise(values, offers, rng), offers.q)
+        reports = pdqs.randomise(values, offers, rng)
+        sums = tally(reports.only(rng.random(q.size) < response) if response < 1.0 else reports, offers.q)
         estimate = estimator(statistic, sums)
         found.append((estimate.mean[1], estimate.standard_error[1], disagreement(statistic, sums)[1]))
     return np.array(found)
@@ -143,6 +146,16 @@ def test_the_unbiased_estimate_is_unbiased_and_its_error_right_even_when_bids_te
     assert found[:, 1].mean() == pytest.approx(error.std(), rel=0.12)
     lean = rounds_of(weighted, Shares(2), values, q, 600, 5)[:, 0] - values.mean()
     assert abs(lean.mean()) > 20 * noise  # negative control: the weighted estimate is far off here
+
+
+@pytest.mark.parametrize("response", [0.9, 0.7, 0.4])
+@pytest.mark.parametrize("estimator", [weighted, unbiased])
+def test_an_error_allows_for_who_reported_where_reports_are_missing(estimator: Any, response: float) -> None:
+    rng = np.random.default_rng(14)
+    values = (rng.random(300) < 0.4).astype(int)
+    found = rounds_of(estimator, Shares(2), values, rng.uniform(0.8, 0.98, 300), 600, 15, response)
+    error = found[:, 0] - values.mean()
+    assert found[:, 1].mean() == pytest.approx(error.std(), rel=0.12)
 
 
 def test_the_disagreement_is_standard_normal_without_correlation_and_large_with_it() -> None:

@@ -38,8 +38,8 @@ def test_who_is_erased_while_a_batch_is_made_does_not_wait_in_it(
         monkeypatch.setattr(access, "end_all", held)
         meanwhile(held, erase, make)
     with town.market.store.read() as connection:
-        waiting = payouts.waiting_of(connection, [owner.user_id, other.user_id])
-    assert waiting == {other.user_id: 3_000_000}
+        waiting = payouts.on_their_way(connection, [owner.user_id, other.user_id])
+    assert waiting == {other.user_id: payouts.OnItsWay(waiting_micros=3_000_000)}
     assert town.balanced()
 
 

@@ -305,7 +305,7 @@ def test_who_is_disabled_is_still_paid_and_who_is_erased_waits_for_nothing(eithe
     assert [(one.name, one.why) for one in done.remarks] == [("erased", "paid-after-all")], "it was on its way"
     assert (done.waiting, done.paid, town.balanced()) == (0, 3, True)
     with town.market.store.read() as connection:
-        assert payouts.waiting_of(connection, [one.user_id for one in town.owners]) == {}
+        assert payouts.on_their_way(connection, [one.user_id for one in town.owners]) == {}
 
 
 def test_batches_made_at_once_hold_nobody_twice(either_town: Town) -> None:

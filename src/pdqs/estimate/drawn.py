@@ -21,11 +21,12 @@ import numpy as np
 
 from pdqs.estimate.chances import Sampled
 from pdqs.estimate.functionals import Functional
+from pdqs.estimate.level import z_of
 from pdqs.estimate.score import Quadratic, Scored, fixed_point, solve
 from pdqs.model.arrays import Booleans, Floats
 
 PULL = 4.0
-"""lambda_h = n_eff / (n_eff + 4): how far a stratum's own estimate is believed inside its variance."""
+"""lambda_h = n_eff / (n_eff + 4): how far a stratum's own estimate is believed inside its variance, at 95 %."""
 
 _SIDES = np.array([[1.0], [-1.0]])  # at the lower end the estimate lies above, at the upper one below
 
@@ -96,17 +97,30 @@ def student(variances: Floats, freedom: Floats, tail: Floats | float) -> Floats:
     return value
 
 
-def share_variance(statistic: Functional, found: Sampled) -> ShareVariance:
+def pull_at(tail: float) -> float:
+    """What stands in the place of 4 at other tails: z^2, as Agresti and Coull have it, which is 4 at 95 %.
+
+    A stratum in which few or none were heard to hold a rare value says the less of it the surer one would be.
+
+    >>> pull_at(0.025), round(pull_at(0.025 / 20), 1)
+    (4.0, 9.1)
+    """
+    return max(PULL, z_of(1.0 - 2.0 * tail) ** 2)
+
+
+def share_variance(statistic: Functional, found: Sampled, tail: float = 0.025) -> ShareVariance:
     """V_h for g that is 0 or 1 under k-ary reports: x, the centre, is the chance of Y = 1 in a uniform report."""
     x = statistic.centre
     q0, q1, q2 = found.square[:, None], found.tilted[:, None], found.steep[:, None]
     inside = (1 - x) * (x * q2 + (1 - 2 * x) * q1 - (1 - x) * q0)
     outside = x * ((1 - x) * q2 - (1 - 2 * x) * q1 - x * q0)
     q = (found.weight / found.lift)[:, None]
-    return general_variance(found, inside, outside, floor=(1 - q) * x, slope=q + 0.0 * x)
+    return general_variance(found, inside, outside, floor=(1 - q) * x, slope=q + 0.0 * x, pull=pull_at(tail))
 
 
-def general_variance(found: Sampled, inside: Floats, outside: Floats, *, floor: Floats, slope: Floats) -> ShareVariance:
+def general_variance(
+    found: Sampled, inside: Floats, outside: Floats, *, floor: Floats, slope: Floats, pull: float = PULL
+) -> ShareVariance:
     """V_h from sum w^2 a and sum w^2 c by stratum and cell, whatever the question asked.
 
     With p1, p0 the chances of Y = 1 inside and outside a cell, a = p1(1-p1)/(p1-p0)^2 and c = p0(1-p0)/(p1-p0)^2;
@@ -115,7 +129,7 @@ def general_variance(found: Sampled, inside: Floats, outside: Floats, *, floor: 
     """
     narrowing = (found.weight / found.lift)[:, None] / slope
     effective = found.effective[:, None]
-    trust = effective / (effective + PULL) if found.part.size > 1 else np.zeros_like(effective)
+    trust = effective / (effective + pull) if found.part.size > 1 else np.zeros_like(effective)
     return ShareVariance(
         scale=(found.part / found.weight)[:, None] ** 2,
         drawn=np.maximum(found.square - found.weight, 0.0)[:, None],
@@ -132,7 +146,8 @@ def general_variance(found: Sampled, inside: Floats, outside: Floats, *, floor: 
 
 def share_intervals(statistic: Functional, found: Sampled, level: float) -> Scored:
     """The interval of each cell, at this level apart from the others."""
-    return solved_shares(found.estimate, share_variance(statistic, found), (1.0 - level) / 2.0)
+    tail = (1.0 - level) / 2.0
+    return solved_shares(found.estimate, share_variance(statistic, found, tail), tail)
 
 
 def solved_shares(estimate: Floats, variance: ShareVariance, tail: float) -> Scored:
@@ -179,9 +194,10 @@ def refuses_at_most(statistic: Functional, found: Sampled, share: Floats | float
 
 
 def _refused(statistic: Functional, found: Sampled, share: Floats | float, level: float, *, below: bool) -> Booleans:
-    variance = share_variance(statistic, found)
+    tail = (1.0 - level) / 2.0
+    variance = share_variance(statistic, found, tail)
     at = np.broadcast_to(np.asarray(share, dtype=np.float64), statistic.centre.shape)
-    bound = variance.reach(at, (1.0 - level) / 2.0, -1.0 if below else 1.0) * np.sqrt(variance.at(at).sum(axis=0))
+    bound = variance.reach(at, tail, -1.0 if below else 1.0) * np.sqrt(variance.at(at).sum(axis=0))
     distance = at - found.estimate if below else found.estimate - at
     refused: Booleans = distance > bound
     return refused

@@ -58,7 +58,8 @@ def unbiased(statistic: Functional, tally: Tally) -> Estimate:
     """centre + (1/n) sum g'(report_i) / q_i: right whatever bids say about values, if everyone has a q > 0.
 
     Its variance given the values, (1/n^2) [sum_v g'(v)^2 (L2_v - L1_v) + v (sum 1/q - n)] with L1, L2 the sums of 1/q
-    and 1/q^2 over the reports of v, is itself unbiased, and needs no correction for the finite population.
+    and 1/q^2 over the reports of v, is itself unbiased, and needs no correction for the finite population where all
+    report. Where reports are missing, n is how many came, and who they came from adds its own variance.
     """
     if tally.heard < tally.reports:
         silent = tally.reports - tally.heard
@@ -69,7 +70,8 @@ def unbiased(statistic: Functional, tally: Tally) -> Estimate:
     if not tally.heard:
         return _nothing(statistic)
     mean, variance = _unbiased_moments(statistic, tally)
-    return Estimate(mean, np.sqrt(np.maximum(variance, 0.0)), mean)
+    variance = np.maximum(variance, 0.0) + _of_who_reported(statistic, tally, mean)
+    return Estimate(mean, np.sqrt(variance), mean)
 
 
 def shrunk(statistic: Functional, tally: Tally) -> Estimate:
@@ -130,6 +132,19 @@ def _unbiased_moments(statistic: Functional, tally: Tally) -> tuple[Floats, Floa
     mean = statistic.centre + statistic.first(tally.lifted) / n
     own = statistic.second(tally.squared_lifted) - statistic.second(tally.lifted)
     return mean, (own + statistic.spread * (tally.inverse(1) - n)) / n**2
+
+
+def _of_who_reported(statistic: Functional, tally: Tally, mean: Floats) -> Floats:
+    """(1 - h/n) s^2/h, s^2 the variance of the values: h of n owners reported, drawn at random as far as anyone knows.
+
+    It is nothing when all reported. s^2 is kept to what values can have.
+    """
+    low, high = (end - statistic.centre for end in statistic.reach)
+    heard = tally.heard
+    mu = np.clip(mean - statistic.centre, low, high)
+    second = (statistic.second(tally.lifted) - statistic.spread * (tally.inverse(1) - heard)) / heard
+    values = np.clip(second, mu**2, np.maximum(low**2, high**2)) - mu**2
+    return (1.0 - heard / tally.owners) * values / heard
 
 
 def _nothing(statistic: Functional) -> Estimate:

@@ -44,7 +44,7 @@ def guarded_shares(statistic: Functional, tally: ChanceTally, level: float) -> S
     """Shares of all owners, each at this level apart from the others."""
     found = sampled(statistic, tally)
     tails = tuple((1.0 - at) / 2.0 for at in _levels(tally, level))
-    solved = solved_at_tails(found.estimate, share_variance(statistic, found), tails)
+    solved = solved_at_tails(found.estimate, share_variance(statistic, found, min(tails)), tails)
     low, high = _hull(tally, (0.0, 1.0), [(each.low, each.high) for each in solved])
     return Scored(found.estimate, low, high)
 

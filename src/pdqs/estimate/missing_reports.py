@@ -16,7 +16,8 @@ def missing_note(evidence: Evidence, terms: Terms, *, answered: bool = True) -> 
         return []
     if evidence.missing == evidence.asked:
         return [f"none of the {evidence.asked:,} reports came"]
-    who = "others of their price" if terms.estimator == EstimatorName.UNBIASED else "the rest"
+    by_price = evidence.by_price is not None and terms.estimator == EstimatorName.UNBIASED
+    who = "others of their price" if by_price else "the rest"
     silent = "is" if evidence.missing == 1 else "are"
     said = f"{evidence.missing:,} of {evidence.asked:,} reports {silent} missing"
     return [f"{said}: {who} are taken to stand for them" if answered else said]

@@ -105,12 +105,6 @@ def came_back(market: Market, actor: User, reference: str) -> Overpaid:
         return _one(connection, reference)
 
 
-def over_of(connection: Connection, user_id: str) -> int:
-    """What somebody was paid beyond what was owed, as far as it is open."""
-    summed = select(func.sum(payout_lines.c.over_micros)).where(payout_lines.c.user_id == user_id)
-    return int(connection.scalar(summed) or 0)
-
-
 def _held(connection: Connection, reference: str) -> Overpaid:
     """One of them, and nobody else changes it until the transaction ends."""
     held_line(connection, reference)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import final
 
 from sqlalchemy import Connection, case, func, select, text, update
 
@@ -37,6 +39,30 @@ MOST_LINES = 2_000
 """How many payouts are in one batch: its confirmation must fit in one request."""
 ASKED = ("reference", "user_id", "name", "amount", "currency")
 OWED = ("user_id", "name", "amount", "currency", "on_its_way", "balance_micros")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnItsWay:
+    """What an owner gets or has by a provider and what no entry of the ledger tells of yet."""
+
+    waiting_micros: int = 0
+    """A provider was asked for it, and has not told of it."""
+    over_micros: int = 0
+    """A provider has paid it beyond what was owed, and it is not seen to."""
+
+    @property
+    def micros(self) -> int:
+        """All of it."""
+        return self.waiting_micros + self.over_micros
+
+    def left_of(self, balance_micros: int, money: Currency) -> int:
+        """How much of a balance can be paid by hand beside it, so that nobody is paid twice.
+
+        >>> OnItsWay(waiting_micros=6_500_000).left_of(7_509_999, Currency())
+        1000000
+        """
+        return money.payable(max(0, balance_micros - self.micros))
 
 
 def make_batch(market: Market, actor: User, key: str) -> PayoutBatch:
@@ -93,20 +119,26 @@ def payables_file(market: Market, actor: User) -> str:
     money = market.settings.money
     with market.store.read() as connection:
         known = connection.execute(owed().order_by(users.c.user_id)).all()
-        elsewhere = _on_their_way(connection)
+        elsewhere = on_their_way(connection)
     rows = []
     for row in known:
-        coming = elsewhere.get(row.user_id, 0)
-        amounts = [amount_text(money, money.payable(max(0, row.balance_micros - coming))), money.code]
-        rows.append((row.user_id, harmless(row.name), *amounts, amount_text(money, coming), row.balance_micros))
+        coming = elsewhere.get(row.user_id, OnItsWay())
+        amounts = [amount_text(money, coming.left_of(row.balance_micros, money)), money.code]
+        rows.append((row.user_id, harmless(row.name), *amounts, amount_text(money, coming.micros), row.balance_micros))
     return joined(OWED, rows)
 
 
-def _on_their_way(connection: Connection) -> dict[str, int]:
-    """What owners get or have by a provider and what no entry of the ledger tells of yet, by their ids."""
-    waiting = case((payout_lines.c.state == "waiting", payout_lines.c.amount_micros), else_=0)
-    summed = select(payout_lines.c.user_id, func.sum(waiting + payout_lines.c.over_micros)).where(is_open_still())
-    return {user_id: int(total) for user_id, total in connection.execute(summed.group_by(payout_lines.c.user_id))}
+def on_their_way(connection: Connection, user_ids: Collection[str] | None = None) -> dict[str, OnItsWay]:
+    """What is on its way to owners, by their ids: to all, or to these."""
+    line, theirs = payout_lines.c, is_open_still()
+    if user_ids is not None:
+        theirs &= line.user_id.in_(user_ids)
+    waiting = func.sum(case((line.state == "waiting", line.amount_micros), else_=0)).label("waiting")
+    summed = select(line.user_id, waiting, func.sum(line.over_micros).label("over")).where(theirs)
+    return {
+        row.user_id: OnItsWay(waiting_micros=int(row.waiting), over_micros=int(row.over))
+        for row in connection.execute(summed.group_by(line.user_id))
+    }
 
 
 def call_off(market: Market, actor: User, batch_id: str) -> PayoutBatch:
@@ -129,13 +161,6 @@ def lines_of(connection: Connection, batch_id: str, *, held: bool) -> dict[str, 
     listed = listed.order_by(payout_lines.c.reference)
     rows = connection.execute(listed.with_for_update(of=payout_lines) if held else listed)
     return {row.reference: row for row in rows}
-
-
-def waiting_of(connection: Connection, user_ids: Collection[str]) -> dict[str, int]:
-    """What a provider was asked to pay to each of these, and has not told of yet."""
-    theirs = (payout_lines.c.state == "waiting") & payout_lines.c.user_id.in_(user_ids)
-    summed = select(payout_lines.c.user_id, func.sum(payout_lines.c.amount_micros)).where(theirs)
-    return {user_id: int(total) for user_id, total in connection.execute(summed.group_by(payout_lines.c.user_id))}
 
 
 def _alone(connection: Connection) -> None:

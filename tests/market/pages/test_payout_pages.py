@@ -135,6 +135,33 @@ def test_paying_by_hand_who_waits_in_a_batch_is_warned_of_and_told_when_the_prov
     assert reads.trial_balance(site.market, site.operator).balanced
 
 
+def test_a_button_beside_a_name_enters_what_the_file_says_can_be_paid_by_hand(
+    site: Site, operator: httpx.Client
+) -> None:
+    people = owing(site, "Ann", "Bo", "Cy")
+    batch_id = payouts.make_batch(site.market, site.operator, "key-of-the-batch").batch_id
+    transfer = Transfer(user_id=people[2].user_id, amount_micros=4_000_000)
+    transfers.pay_out(site.market, site.operator, transfer, "paid-by-hand")
+    hers = [line.reference for line in lines(site, batch_id) if line.user_id == people[2].user_id]
+    text = f"reference,status,amount\n{hers[0]},paid,4.00\n"  # Cy has the money twice, and Ann and Bo wait
+    payout_confirmations.confirm_batch(site.market, site.operator, batch_id, text)
+    earn(site, [people[0], people[2]], "later")
+    earn(site, people[2:], "later still")
+    listed = [row.split(",")[1:3] for row in payouts.payables_file(site.market, site.operator).splitlines()[1:]]
+    assert sorted(listed) == [["Ann", "4.00"], ["Bo", "0.00"], ["Cy", "4.00"]]
+    for path in ("/operator/ledger", "/operator/payouts"):
+        page = operator.get(path).text
+        found = dict(re.findall(r'aria-label="Enter that (\w+) was paid ([0-9.]+)">', page))
+        assert found == {"Ann": "4.00", "Bo": "4.00", "Cy": "4.00"}, "Bo's is all that is owed, and waits"
+        for text in ("8.00 Paid out 4.00", "4.00 was paid beyond what was owed"):
+            assert text in shown_text(page)
+    beside, twice = shown_text(pay_by_hand(operator, people[0]).text), shown_text(pay_by_hand(operator, people[1]).text)
+    assert "4.00 for Ann waits in a batch. This is entered beside it. If this is what" in beside
+    assert "all the same" not in beside
+    assert "4.00 for Bo waits in a batch. If the provider pays that too, she is paid twice." in twice
+    assert "Enter the payout of 4.00 all the same" in twice
+
+
 def test_a_batch_is_called_off_and_what_was_paid_too_much_let_be_after_a_second_word(
     site: Site, operator: httpx.Client
 ) -> None:

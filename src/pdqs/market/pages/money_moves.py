@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from fastapi import APIRouter, Request, Response
@@ -15,11 +15,10 @@ from pdqs.market import ledger, payout_undoing, reads, transfers
 from pdqs.market.context import Market
 from pdqs.market.looking_up import how_many_owed, people_like
 from pdqs.market.namesakes import called, marks, named
-from pdqs.market.overpaid import over_of
 from pdqs.market.pages.error_pages import PageRoute
 from pdqs.market.pages.render import Filled, page
 from pdqs.market.pages.session import After, Form, OperatorSession, if_any, key_of, market_of
-from pdqs.market.payouts import waiting_of
+from pdqs.market.payouts import OnItsWay, on_their_way
 from pdqs.market.people import user_by_id
 from pdqs.model.errors import InputError
 from pdqs.model.money import Currency
@@ -46,10 +45,8 @@ class Move:
     person: User
     change_micros: int
     balance_micros: int
-    waiting_micros: int = 0
-    """Before a payout: what a provider was asked to pay her as well."""
-    over_micros: int = 0
-    """Before a payout: what a provider says it paid her and that is kept apart."""
+    coming: OnItsWay = OnItsWay()
+    """Before a payout: what a provider was asked to pay her as well, or has paid her."""
     undoes: str = ""
     """The transaction that a reversal mirrors."""
     closes_micros: int = 0
@@ -59,6 +56,11 @@ class Move:
     def after_micros(self) -> int:
         """What she would have."""
         return self.balance_micros + self.change_micros
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether what is on its way to her is still owed then: else she is paid that twice."""
+        return self.after_micros >= self.coming.micros
 
     @property
     def amount_micros(self) -> int:
@@ -135,15 +137,14 @@ def _asked(market: Market, user: User, move: str, form: FormData) -> Move:
             raise ConflictError(ProblemType.WRONG_ACCOUNT, f"{person.name} is a consumer: she is paid by a refund")
         account = ledger.account_of(person.role, user_id)
         held, bound = ledger.balance(connection, account), transfers.in_escrow(connection, account)
-        waiting = waiting_of(connection, [user_id]).get(user_id, 0) if move == "payout" else 0
-        beyond = over_of(connection, user_id) if move == "payout" else 0
+        coming = on_their_way(connection, [user_id]).get(user_id, OnItsWay()) if move == "payout" else OnItsWay()
     if held + change < 0:
         has, needs = market.settings.money.exact(held), market.settings.money.exact(-change)
         rest = f"; rounds of hers hold {market.settings.money.exact(bound)} more until they end" if bound else ""
         detail = f"{person.name} has {has}, which does not cover {needs}{rest}"
         raise ConflictError(ProblemType.INSUFFICIENT_FUNDS, detail)
-    besides = {"waiting_micros": waiting, "over_micros": beyond, "closes_micros": closes}
-    return Move(kind=move, person=person, change_micros=change, balance_micros=held, undoes=undoes, **besides)
+    moved = Move(kind=move, person=person, change_micros=change, balance_micros=held, undoes=undoes)
+    return replace(moved, coming=coming, closes_micros=closes)
 
 
 def _transfer(money: Currency, form: FormData) -> Transfer:
@@ -167,7 +168,7 @@ def _ledger(market: Market, user: User, after: str | None, entered: TransferLine
     consumers = people_like(market, user, role="consumer", limit=_LISTED)
     with market.store.read() as connection:
         known = marks(connection, named(owed.items, moved.items, consumers.items, [entered] if entered else []))
-        waiting = waiting_of(connection, [one.user_id for one in owed.items])
+        coming = on_their_way(connection, [one.user_id for one in owed.items])
     return {
         "entered": entered,
         "books": reads.trial_balance(market, user),
@@ -175,6 +176,6 @@ def _ledger(market: Market, user: User, after: str | None, entered: TransferLine
         "how_many": how_many_owed(market, user),
         "journal": moved,
         "consumers": consumers,
-        "waiting": waiting,
+        "coming": coming,
         "marks": known,
     }

@@ -187,13 +187,13 @@ def _shown(
     market = market_of(request)
     owed, over = looking_up.payables_like(market, user, text, after), overpaid.overpaid_page(market, user)
     with market.store.read() as connection:
-        waiting = payouts.waiting_of(connection, [one.user_id for one in owed.items])
+        coming = payouts.on_their_way(connection, [one.user_id for one in owed.items])
         known = marks(connection, named(owed.items, over.items))
         entered = _entered(connection, told) if told else {}
     values: Filled = {
         "owed": owed,
         "over": over,
-        "waiting": waiting,
+        "coming": coming,
         "marks": known,
         "how_many": looking_up.how_many_owed(market, user),
         "batches": payouts.batches_page(market, user, older, 20),
