@@ -418,11 +418,21 @@ def no_domain(text: str) -> str:
     return json.dumps(told)
 
 
+def unpriced(text: str) -> str:
+    """Terms that the core knows, under a rule whose prices it cannot work out."""
+    told = json.loads(text)
+    document = json.loads(told["terms"])
+    document["terms"] |= {"rule": "optimal", "contract": "on-selection", "epsilon_max": 0.1}
+    told["terms"] = written(document)
+    return json.dumps(told)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
         cut,
         twice,
+        unpriced,
         disordered,
         nested,
         field_twice,
