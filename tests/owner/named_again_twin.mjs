@@ -1,5 +1,5 @@
-// The browser's device at a hostile market, outside a browser: she names one price after another.
-// node named_again_twin.mjs MODULES_DIRECTORY < JSON of {address, round, prices}
+// The browser's device at a market, outside a browser: she names one price after another; none: she withdraws elsewhere.
+// node named_again_twin.mjs MODULES_DIRECTORY < JSON of {address, token, round, prices}
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,9 +10,13 @@ const { Device } = await load("device.mjs");
 const { memoryStore } = await load("store.mjs");
 const { asker, Visit } = await load("visit.mjs");
 
-const { address, round, prices } = JSON.parse(readFileSync(0, "utf8"));
-const visit = new Visit(new Device(memoryStore(), address), asker(address), () => 7);
+const { address, token, round, prices } = JSON.parse(readFileSync(0, "utf8"));
+const ask = asker(address, token ? { Authorization: `Bearer ${token}` } : {});
+const [visit, elsewhere] = [memoryStore(), memoryStore()].map((store) => new Visit(new Device(store, address), ask, () => 7));
 const said = [];
-for (const price of prices) said.push(await visit.namePrice(round, price).then(() => "", (fault) => `${fault.name}: ${fault.message}`));
+for (const price of prices) {
+  const done = price === null ? elsewhere.withdrawBid(round) : visit.namePrice(round, price);
+  said.push(await done.then(() => "", (fault) => `${fault.name}: ${fault.message}`));
+}
 const entries = (await visit.device.account()).entries.filter(({ kind }) => kind === "bid-accepted");
 process.stdout.write(JSON.stringify({ said, signed: entries.map(({ receipt }) => JSON.parse(receipt).bid_micros) }));
