@@ -418,13 +418,23 @@ def no_domain(text: str) -> str:
     return json.dumps(told)
 
 
-def unpriced(text: str) -> str:
-    """Terms that the core knows, under a rule whose prices it cannot work out."""
+def under(text: str, **terms: object) -> str:
     told = json.loads(text)
     document = json.loads(told["terms"])
-    document["terms"] |= {"rule": "optimal", "contract": "on-selection", "epsilon_max": 0.1}
+    document["terms"] |= terms
     told["terms"] = written(document)
     return json.dumps(told)
+
+
+def unpriced(text: str) -> str:
+    """Terms that the core knows, under a rule whose prices it cannot work out."""
+    return under(text, rule="optimal", contract="on-selection", epsilon_max=0.1)
+
+
+def beyond_all_numbers(text: str) -> str:
+    """What comes of it is no number, of which the library has a line of its own to say."""
+    prior = {"is": "TruncatedNormal", "mean": 1.7e308, "sd": 0.1, "low": 0.0, "high": 1.0}
+    return under(text, rule="optimal", estimator="weighted", prior=prior)
 
 
 @pytest.mark.parametrize(
@@ -433,6 +443,7 @@ def unpriced(text: str) -> str:
         cut,
         twice,
         unpriced,
+        beyond_all_numbers,
         disordered,
         nested,
         field_twice,

@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
-import numpy as np
-
 from pdqs.model.errors import InvariantError, PdqsError
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
@@ -145,8 +143,7 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
     )
     try:
         made = with_stages(codes, made, terms)
-        with np.errstate(all="ignore"):  # what comes of values beyond all numbers is said below, not by the library
-            figures = answer_figures(codes, made.offers, terms)
+        figures = answer_figures(codes, made.offers, terms)
         paid = settle(made.offers, reports_of(codes, made.offers, terms), terms).micros.tolist()
     except (PdqsError, InvariantError, ArithmeticError) as fault:
         faulty = Finding(name="answer", verdict="does not agree", told=_in_words(fault))
