@@ -242,7 +242,7 @@ def test_an_old_receipt_is_no_word_for_the_same_price_named_again(tmp_path: Path
 def test_the_browsers_device_takes_no_old_receipt_either(tmp_path: Path) -> None:
     careless = mutant(tmp_path, "checks.mjs", "placed > (JSON.parse(bid.body).replaces ?? -1)", "true")
     with hostile(MARKETS) as address:
-        ask = {"script": "named_again_twin.mjs", "round": ROUND, "prices": NAMED}
+        ask: dict[str, Any] = {"script": "named_again_twin.mjs", "round": ROUND, "prices": NAMED}
         found = twin(address=f"{address}/signs%20once/whole", **ask)
         seen = twin(careless, address=f"{address}/signs%20once/weak", **ask)
         honest = twin(address=f"{address}/honest/whole", **ask)
