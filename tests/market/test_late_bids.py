@@ -78,6 +78,15 @@ def test_a_change_of_a_bid_that_was_withdrawn_is_told_as_that(either_town: Town)
     assert not stands(town, ann, found)
 
 
+def test_no_bid_is_withdrawn_before_it_was_placed(town: Town) -> None:
+    """Whatever the clock does: a device takes no withdrawal for one of what was signed for after it."""
+    (ann,) = town.add_owners(1)
+    found = town.open_round()
+    placed = put(town, ann, found, 5, after=0)
+    town.clock.advance(-2)
+    assert bidding.withdraw_bid(town.market, ann, found.round_id).withdrawn_at_ms >= placed.placed_at_ms
+
+
 def test_nobody_is_asked_to_bid_again_once_bids_are_closed(either_town: Town) -> None:
     town = either_town
     (ann,) = town.add_owners(1)

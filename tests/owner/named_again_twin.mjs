@@ -18,5 +18,7 @@ for (const price of prices) {
   const done = price === null ? elsewhere.withdrawBid(round) : visit.namePrice(round, price);
   said.push(await done.then(() => "", (fault) => `${fault.name}: ${fault.message}`));
 }
-const entries = (await visit.device.account()).entries.filter(({ kind }) => kind === "bid-accepted");
+const made = (await visit.device.account()).entries;
+const stand = made.slice(made.findLastIndex(({ kind }) => kind === "bid-withdrawn") + 1);
+const entries = stand.filter(({ kind }) => kind === "bid-accepted");
 process.stdout.write(JSON.stringify({ said, signed: entries.map(({ receipt }) => JSON.parse(receipt).bid_micros) }));

@@ -119,7 +119,8 @@ def withdraw_bid(market: Market, actor: User, round_id: str, placed_at_ms: int |
             this = kept.placed_at_ms if placed_at_ms is None else placed_at_ms
             if connection.execute(delete(bids).where(*_this_bid(round_id, actor, this))).rowcount == 0:
                 raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
-        at = keep_withdrawal(connection, round_id, actor.user_id, market.clock())
+        now = max(market.clock(), 0 if kept is None else kept.placed_at_ms)  # no bid is withdrawn before it was placed
+        at = keep_withdrawal(connection, round_id, actor.user_id, now)
     return Withdrawal(round_id=round_id, withdrawn_at_ms=at)
 
 
