@@ -364,6 +364,15 @@ def test_values_beyond_all_numbers_are_told_and_end_in_no_error(step: float) -> 
     assert next(each.told for each in found.findings if each.name == "answer") == "its values are beyond all numbers"
 
 
+def test_prices_below_all_numbers_are_told_too() -> None:
+    told = plain(played(pdqs.Terms(query=pdqs.Count(), budget=30.0, rule="flat", estimator="weighted")))
+    told["owners"] = [row | {"bid_micros": 0} for row in told["owners"]]
+    prior = {"is": "Uniform", "low": 5e-324, "high": 3.0}
+    found = pdqs.verify(under(json.dumps(told), bid_range=[0.0, 5e-324], epsilon_max=1.0, prior=prior))
+    offers = next(each.told for each in found.findings if each.name == "offers")
+    assert offers == "the offers cannot be made again: its values are beyond all numbers"
+
+
 def cut(text: str) -> str:
     return text[: len(text) // 2]
 
