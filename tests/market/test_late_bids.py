@@ -19,7 +19,7 @@ from pdqs.market.store.schema import bids
 from pdqs.market.store.withdrawal_table import withdrawals
 from pdqs.protocol.device_messages import Bid, BidReceipt
 from pdqs.protocol.market_messages import Round, User
-from pdqs.protocol.problems import ConflictError, ForbiddenError, NotFoundError, ProblemType
+from pdqs.protocol.problems import ConflictError, ForbiddenError, MarketError, NotFoundError, ProblemType
 
 MEETINGS = 40
 
@@ -61,6 +61,30 @@ def test_a_twin_of_a_bid_that_was_signed_for_and_withdrawn_does_not_bring_it_bac
         with pytest.raises(ConflictError):
             put(town, ann, found, 5, after=late)
     assert not stands(town, ann, found)
+
+
+def test_a_change_of_a_bid_that_was_withdrawn_is_told_as_that(either_town: Town) -> None:
+    """Whoever is told that there is none to change does not know that she may make one."""
+    town = either_town
+    (ann,) = town.add_owners(1)
+    found = town.open_round()
+    first = put(town, ann, found, 5, after=0)
+    change = Bid(terms_hash=found.terms_hash or "", bid_micros=7, replaces=first.placed_at_ms)
+    gone = bidding.withdraw_bid(town.market, ann, found.round_id, first.placed_at_ms)
+    for after, fault in ((0, ProblemType.BID_WITHDRAWN), (gone.withdrawn_at_ms, ProblemType.NO_BID)):
+        with pytest.raises(MarketError) as refused:
+            bidding.place_bid(town.market, ann, found.round_id, change, after)
+        assert refused.value.type is fault
+    assert not stands(town, ann, found)
+
+
+def test_no_bid_is_withdrawn_before_it_was_placed(town: Town) -> None:
+    """Whatever the clock does: a device takes no withdrawal for one of what was signed for after it."""
+    (ann,) = town.add_owners(1)
+    found = town.open_round()
+    placed = put(town, ann, found, 5, after=0)
+    town.clock.advance(-2)
+    assert bidding.withdraw_bid(town.market, ann, found.round_id).withdrawn_at_ms >= placed.placed_at_ms
 
 
 def test_nobody_is_asked_to_bid_again_once_bids_are_closed(either_town: Town) -> None:

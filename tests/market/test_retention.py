@@ -11,8 +11,9 @@ from sqlalchemy import func, select
 from market.question_rounds import start
 from market.town import Town
 from pdqs.market import offer_access, reads, round_steps
+from pdqs.market.outbox import dead_letters
 from pdqs.market.retention import purge_due
-from pdqs.market.store.schema import bids, offers, reports, rounds
+from pdqs.market.store.schema import bids, offers, outbox, reports, rounds
 from pdqs.protocol.market_messages import Round
 from pdqs.protocol.problems import NotFoundError, UnprocessableError
 
@@ -61,6 +62,22 @@ def test_what_owners_sent_is_purged_when_the_days_of_the_terms_are_over(either_t
         offer_access.bid(town.market, owner, found.round_id)
     town.clock.advance(DAY)
     assert purge_due(town.market) == [], "once"
+
+
+def test_letters_that_were_never_taken_tell_nobody_who_was_asked_once_a_round_is_purged(either_town: Town) -> None:
+    town = _kept_for(either_town, 30)
+    town.add_owners(5)
+    purged, kept = (_settled(town, f"kept-for-{days}", retention_days=days) for days in (7, 30))
+    with town.market.store.write() as connection:
+        for found in (purged, kept):
+            (owner, *_) = town.asked(found)
+            row = {"user_id": owner.user_id, "channel": "webhook", "kind": "offer", "round_id": found.round_id}
+            given_up = {"letter_id": f"offer:{found.round_id}", "at_ms": 1, "state": "dead", "due_at_ms": 1}
+            connection.execute(outbox.insert().values(**row, **given_up))
+    town.clock.advance(8 * DAY)
+    assert purge_due(town.market) == [purged.round_id]
+    left = dead_letters(town.market, town.operator).items
+    assert [each.letter_id for each in left] == [f"offer:{kept.round_id}"]
 
 
 def test_a_purged_round_in_stages_still_tells_how_many_reported_in_each(either_town: Town) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,16 +11,21 @@ from typing import Any
 import pytest
 
 import pdqs
+from pdqs.owner import withdrawing
 from pdqs.owner.account import Account
-from pdqs.owner.checks import without
+from pdqs.owner.checks import CHECKS, without
+from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.ledger import Ledger
 from pdqs.owner.review import Device
+from pdqs.owner.told import Checks
 from pdqs.owner.visit import Visit
 from pdqs.protocol.device_messages import Bid, BidReceipt, MyRound, RoundNotice
-from pdqs.protocol.problems import MarketError, ProblemType
+from pdqs.protocol.problems import ConflictError, MarketError, ProblemType
 
-from .node import twin
+from .hostile.edits import both
+from .hostile.market import BID, ROUND, Lie, Script, hostile, sign
+from .node import mutant, twin
 from .rounds import CLOSES, WITHOUT_DRAWS, bid_fields, bid_receipt, notice, offer
 
 MARKET = "http://market.example"
@@ -183,3 +190,96 @@ def test_the_price_that_she_named_last_is_the_one_that_she_is_held_to(device: De
     assert standing(device, about) == 500
     with pytest.raises(OfferRefused, match="another bid of yours"):
         device.review(closed, offer(closed, bid_micros=100), bid_there=low)
+
+
+def open_still(_script: Script, told: str, status: int, body: Any) -> tuple[int, Any]:
+    """Bids are open whatever she has bid."""
+    if told == "GET notice":
+        body.update(state="open", reports_close_at_ms=None, bids_root=None)
+    return status, body
+
+
+def from_before(_script: Script, told: str, status: int, body: Any) -> tuple[int, Any]:
+    """A price that was signed for before is not signed for again: the old receipt comes back."""
+    if told == "PUT bid" and body["bid_micros"] == BID:
+        body = sign({**body, "placed_at_ms": CLOSES - 5000})
+    return status, body
+
+
+def calls_it_withdrawn(script: Script, told: str, status: int, body: Any) -> tuple[int, Any]:
+    """Whoever names another price is told that she withdrew, at no time or before what was signed for."""
+    if told != "PUT bid" or body["bid_micros"] == BID:
+        return status, body
+    script.withdrawn_at_ms = 0 if body["bid_micros"] == BID - 1 else CLOSES - 5001
+    script.take_bid({"terms_hash": script.hash, "bid_micros": BID})  # and that is what it has
+    return 409, {"type": "bid-withdrawn", "detail": "you withdrew from this round"}
+
+
+NAMED = [BID, BID - 1, BID]
+AGAIN = "market's receipt is no later than that of the bid whose place yours takes"
+MARKETS = {
+    "honest": Lie(goal="nothing", edit=open_still),
+    "signs once": Lie(goal="nothing", edit=both(open_still, from_before)),
+    "calls it withdrawn": Lie(goal="nothing", edit=both(open_still, calls_it_withdrawn)),
+}
+
+
+def named(
+    address: str, path: Path, checks: Checks = CHECKS, prices: Sequence[int] = NAMED
+) -> tuple[list[str], list[int]]:
+    """What came of each price, and the prices that the market signed for, of what still stands."""
+    said, ledger = [], Ledger(path)
+    with OwnerClient(address, sleep=lambda _: None) as client:
+        device = Device(market=address, ledger=ledger, checks=checks)
+        for price in prices:
+            try:
+                Visit(device=device, client=client, clock=lambda: 7).name_price(ROUND, price)
+                said.append("")
+            except (OfferRefused, ConflictError) as fault:
+                said.append(str(fault))
+    entries = ledger.account().entries
+    ledger.close()
+    gone = [place for place, entry in enumerate(entries) if entry["kind"] == "bid-withdrawn"]
+    kept = [entry for entry in entries[max(gone, default=0) :] if entry["kind"] == "bid-accepted"]
+    return said, [json.loads(entry["receipt"])["bid_micros"] for entry in kept]
+
+
+def test_an_old_receipt_is_no_word_for_the_same_price_named_again(tmp_path: Path) -> None:
+    """By the times on her receipts another price would be the last that she named, and what it did was in order."""
+    with hostile(MARKETS) as address:
+        told, signed = named(f"{address}/signs once/whole", tmp_path / "whole.sqlite")
+        careless = named(f"{address}/signs once/weak", tmp_path / "weak.sqlite", without("bid receipt time"))
+        honest = named(f"{address}/honest/whole", tmp_path / "honest.sqlite")
+    assert (told[:2], signed) == (["", ""], NAMED[:2])
+    assert AGAIN in told[2]
+    assert careless == honest == (["", "", ""], NAMED)
+
+
+def test_a_market_that_calls_a_bid_withdrawn_does_not_so_undo_what_it_signed_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device would say at the offer that it made no bid, and the market need make none."""
+    prices = [BID, BID - 1, BID - 2]
+    with hostile(MARKETS) as address:
+        said, signed = named(f"{address}/calls it withdrawn/whole", tmp_path / "whole.sqlite", prices=prices)
+        monkeypatch.setattr(withdrawing, "may_be_withdrawn", lambda _bid, _at: True)
+        _, undone = named(f"{address}/calls it withdrawn/weak", tmp_path / "weak.sqlite", prices=prices)
+        ask: dict[str, Any] = {"script": "named_again_twin.mjs", "round": ROUND, "prices": prices}
+        found = twin(address=f"{address}/calls%20it%20withdrawn/browser", **ask)
+        careless = mutant(tmp_path, "visit.mjs", "if (standing && mayBeWithdrawn(standing, withdrawn))", "")
+        seen = twin(careless, address=f"{address}/calls%20it%20withdrawn/careless", **ask)
+    assert (said[0], signed) == ("", [BID])
+    assert all("you withdrew from this round" in each for each in (*said[1:], *found["said"][1:]))
+    assert found["signed"] == [BID]
+    assert undone == seen["signed"] == []
+
+
+def test_the_browsers_device_takes_no_old_receipt_either(tmp_path: Path) -> None:
+    careless = mutant(tmp_path, "checks.mjs", "placed > (JSON.parse(bid.body).replaces ?? -1)", "true")
+    with hostile(MARKETS) as address:
+        ask: dict[str, Any] = {"script": "named_again_twin.mjs", "round": ROUND, "prices": NAMED}
+        found = twin(address=f"{address}/signs%20once/whole", **ask)
+        seen = twin(careless, address=f"{address}/signs%20once/weak", **ask)
+        honest = twin(address=f"{address}/honest/whole", **ask)
+    assert found == {"said": ["", "", f"Refusal: The {AGAIN}."], "signed": NAMED[:2]}
+    assert seen == honest == {"said": ["", "", ""], "signed": NAMED}

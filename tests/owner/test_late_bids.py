@@ -142,6 +142,29 @@ def test_a_device_that_did_not_know_of_a_withdrawal_is_told_and_then_knows(site:
     assert phone.name_price(round_id, PRICE).bid_micros == PRICE
 
 
+def test_a_device_whose_changed_bid_was_withdrawn_elsewhere_may_bid_again(site: Site, ann: Person) -> None:
+    """Its own withdrawal, the answer to which was lost, is one of elsewhere."""
+    round_id = opened(site)
+    (phone, _), (laptop, _) = ann.device("phone"), ann.device("laptop")
+    phone.name_price(round_id, PRICE)
+    phone.name_price(round_id, 2 * PRICE)
+    laptop.withdraw_bid(round_id)
+    with pytest.raises(ConflictError) as told:
+        phone.name_price(round_id, PRICE)
+    assert told.value.type is ProblemType.BID_WITHDRAWN
+    assert phone.name_price(round_id, PRICE).bid_micros == PRICE
+    assert ann.has_bid(round_id)
+
+
+def test_so_may_the_browsers(site: Site, ann: Person) -> None:
+    prices = [PRICE, 2 * PRICE, None, PRICE, PRICE]
+    asked = {"address": site.address, "token": ann.token, "round": opened(site), "prices": prices}
+    found = twin(BROWSER, script="named_again_twin.mjs", **asked)
+    told = found["said"].pop(3)
+    assert "you withdrew from this round after this bid was made" in told
+    assert found == {"said": ["", "", "", ""], "signed": [PRICE]}
+
+
 def test_an_honest_market_is_not_accused_where_she_withdrew_from_another_device(site: Site, ann: Person) -> None:
     """Its list then has the round no more, once bids are closed."""
     round_id = opened(site)

@@ -129,6 +129,14 @@ class Constant:
         return np.full_like(bids, 0.5)
 
 
+@pytest.mark.parametrize("epsilon_max", [0.001, 0.1, 0.3])
+def test_a_rule_whose_prices_cannot_be_worked_out_is_refused_in_a_sentence(epsilon_max: float) -> None:
+    low = {"rule": "optimal", "estimator": "weighted", "contract": "on-selection", "epsilon_max": epsilon_max}
+    terms = pdqs.Terms(**{**GOOD, **low})
+    with pytest.raises(RuleError, match="rule optimal cannot be priced: not smooth enough"):
+        pdqs.clear(np.linspace(0.0, 1.0, 20), terms)
+
+
 def test_a_rule_that_ignores_the_scale_is_refused_where_a_scale_is_needed() -> None:
     terms = pdqs.presets.sound(query=pdqs.Count(), budget=50.0, rule=Constant())
     with pytest.raises(RuleError, match="rule constant ignores the scale"):

@@ -364,6 +364,15 @@ def test_values_beyond_all_numbers_are_told_and_end_in_no_error(step: float) -> 
     assert next(each.told for each in found.findings if each.name == "answer") == "its values are beyond all numbers"
 
 
+def test_prices_below_all_numbers_are_told_too() -> None:
+    told = plain(played(pdqs.Terms(query=pdqs.Count(), budget=30.0, rule="flat", estimator="weighted")))
+    told["owners"] = [row | {"bid_micros": 0} for row in told["owners"]]
+    prior = {"is": "Uniform", "low": 5e-324, "high": 3.0}
+    found = pdqs.verify(under(json.dumps(told), bid_range=[0.0, 5e-324], epsilon_max=1.0, prior=prior))
+    offers = next(each.told for each in found.findings if each.name == "offers")
+    assert offers == "the offers cannot be made again: its values are beyond all numbers"
+
+
 def cut(text: str) -> str:
     return text[: len(text) // 2]
 
@@ -418,11 +427,32 @@ def no_domain(text: str) -> str:
     return json.dumps(told)
 
 
+def under(text: str, **terms: object) -> str:
+    told = json.loads(text)
+    document = json.loads(told["terms"])
+    document["terms"] |= terms
+    told["terms"] = written(document)
+    return json.dumps(told)
+
+
+def unpriced(text: str) -> str:
+    """Terms that the core knows, under a rule whose prices it cannot work out."""
+    return under(text, rule="optimal", contract="on-selection", epsilon_max=0.1)
+
+
+def beyond_all_numbers(text: str) -> str:
+    """What comes of it is no number, of which the library has a line of its own to say."""
+    prior = {"is": "TruncatedNormal", "mean": 1.7e308, "sd": 0.1, "low": 0.0, "high": 1.0}
+    return under(text, rule="optimal", estimator="weighted", prior=prior)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
         cut,
         twice,
+        unpriced,
+        beyond_all_numbers,
         disordered,
         nested,
         field_twice,

@@ -42,14 +42,13 @@ def place_bid(market: Market, actor: User, round_id: str, bid: Bid, after: int |
     refused, for she withdrew it on its way here.
     """
     access.require(actor, "owner")
-    promise = promise_of(market, round_id)
+    promise, made_after = promise_of(market, round_id), ANY_TIME if after is None else after
     refusal = bid_refusal(promise, bid)
     if bid.replaces is not None:
         _require_eligible(market, actor, round_id, promise)
         if refusal is not None:
             raise refusal
-        return _replace_bid(market, actor, round_id, bid)
-    made_after = ANY_TIME if after is None else after
+        return _replace_bid(market, actor, round_id, bid, made_after)
     with market.store.write() as connection:
         hold_turn(connection, round_id, actor.user_id)
         require_not_ended(connection, actor)
@@ -88,7 +87,7 @@ def _not_kept(is_withdrawn: bool) -> ConflictError:
     return ConflictError(ProblemType.BIDS_CLOSED, "bids in this round are closed")
 
 
-def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidReceipt:
+def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid, made_after: int) -> BidReceipt:
     """Put a new price in the place of the one she names by its receipt; the same request again gets the same receipt.
 
     The root over the bids is made when they close, and nothing is drawn or charged before: a change leaves no trace.
@@ -96,7 +95,8 @@ def _replace_bid(market: Market, actor: User, round_id: str, bid: Bid) -> BidRec
     with market.store.write() as connection:
         kept = _bid_while_open(connection, market, round_id, actor)
         if kept is None:
-            raise _no_bid(round_id)
+            is_withdrawn = last_withdrawal(connection, round_id, actor.user_id) > made_after
+            raise _not_kept(is_withdrawn) if is_withdrawn else _no_bid(round_id)
         placed = max(market.clock(), kept.placed_at_ms + 1)  # so that a receipt's time names one bid
         changed = update(bids).where(*_this_bid(round_id, actor, bid.replaces))
         if connection.execute(changed.values(bid_micros=bid.bid_micros, placed_at_ms=placed)).rowcount == 0:
@@ -119,7 +119,8 @@ def withdraw_bid(market: Market, actor: User, round_id: str, placed_at_ms: int |
             this = kept.placed_at_ms if placed_at_ms is None else placed_at_ms
             if connection.execute(delete(bids).where(*_this_bid(round_id, actor, this))).rowcount == 0:
                 raise ConflictError(ProblemType.BID_STANDS, _ANOTHER)
-        at = keep_withdrawal(connection, round_id, actor.user_id, market.clock())
+        now = max(market.clock(), 0 if kept is None else kept.placed_at_ms)  # no bid is withdrawn before it was placed
+        at = keep_withdrawal(connection, round_id, actor.user_id, now)
     return Withdrawal(round_id=round_id, withdrawn_at_ms=at)
 
 

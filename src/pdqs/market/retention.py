@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from pdqs.market.context import Market
 from pdqs.market.settings import Settings
-from pdqs.market.store.schema import bids, offers, questions, reports, rounds, stages
+from pdqs.market.store.schema import bids, offers, outbox, questions, reports, rounds, stages
 from pdqs.market.store.withdrawal_table import withdrawals
 from pdqs.market.views import opened_stages
 from pdqs.protocol.market_messages import RoundPlan
@@ -72,6 +72,7 @@ def _purge(connection: Connection, round_id: str, now: int) -> None:
     for each in opened_stages(connection, [round_id]).get(round_id, []):
         this = (stages.c.round_id == round_id) & (stages.c.number == each.number)
         connection.execute(update(stages).where(this).values(reports_purged=each.reports))
-    for table in (reports, questions, offers, bids, withdrawals):
+    # A letter that was never taken tells who was asked, and who had not reported.
+    for table in (reports, questions, offers, bids, withdrawals, outbox):
         connection.execute(delete(table).where(table.c.round_id == round_id))
     connection.execute(update(rounds).where(rounds.c.round_id == round_id).values(purged_at_ms=now, **counts))

@@ -37,14 +37,15 @@ def dropped_in_words(bid: StoredBid | None, state: str, now_ms: int, withdrawn_m
         return ""
     if state == "settled" and may_be_deleted(bid.terms, now_ms):
         return ""
-    return _withdrawn_in_words(withdrawn_ms) if _may_be_withdrawn(bid, withdrawn_ms) else _NO_OFFER
+    return _withdrawn_in_words(withdrawn_ms) if may_be_withdrawn(bid, withdrawn_ms) else _NO_OFFER
 
 
 def _withdrawn_in_words(withdrawn_ms: int) -> str:
     return f"{_NO_OFFER}: it says that you withdrew it on {day_text(withdrawn_ms)}, and broke its word if you did not"
 
 
-def _may_be_withdrawn(bid: StoredBid, withdrawn_ms: int) -> bool:
+def may_be_withdrawn(bid: StoredBid, withdrawn_ms: int) -> bool:
+    """Whether a withdrawal at this time, by the market's word, is one of this bid: it came after what it signed for."""
     return withdrawn_ms > 0 and withdrawn_ms >= json.loads(bid.receipt or "{}").get("placed_at_ms", 0)
 
 
@@ -126,6 +127,6 @@ def _wrong(device: Device, bid: StoredBid, mine: MyRound, listed: str, now_ms: i
         return ""
     if listed == state == "open":
         return f"{_SIGNED} {overdue_in_words(bid.terms, now_ms)}"
-    if not listed and (mine.offer is not None or not _may_be_withdrawn(bid, mine.withdrawn_at_ms)):
+    if not listed and (mine.offer is not None or not may_be_withdrawn(bid, mine.withdrawn_at_ms)):
         return _GONE
     return dropped_from(device, mine, now_ms, {"": "reporting", "open": state}.get(listed, listed))

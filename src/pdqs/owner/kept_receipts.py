@@ -26,6 +26,10 @@ _MOST_LOOKS = 20
 """A market is not asked about every bid of years that never came to it."""
 _MOST_SILENT = 3
 """Nor is it waited for once it has not answered about so many rounds."""
+LOST_REPORT = (
+    "your report was drawn here, and the market says that it has none: send it again while it takes reports, which"
+    " draws nothing and costs nothing"
+)
 
 
 def renew_report_receipt(device: Device, client: OwnerClient, notice: RoundNotice) -> None:
@@ -38,6 +42,18 @@ def renew_report_receipt(device: Device, client: OwnerClient, notice: RoundNotic
     if there is None:
         raise OfferRefused(f"round {notice.round_id}: {SAYS_LESS}")
     device.take_receipt(notice, there)
+
+
+def ask_for_report(device: Device, client: OwnerClient, notice: RoundNotice) -> str:
+    """Ask for what the market signed for a report of which no receipt has come, and keep it if it is true.
+
+    What is wrong with it is refused. That the market has none comes back as a sentence.
+    """
+    there = client.report_if_any(notice.round_id)
+    if there is None:
+        return LOST_REPORT
+    device.take_receipt(notice, there)
+    return ""
 
 
 def ask_for_bid(device: Device, client: OwnerClient, notice: RoundNotice) -> str:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from pdqs.model.money import exact_money
 from pdqs.owner.account import StoredBid, StoredReport
+from pdqs.owner.entry_shapes import read_object
 from pdqs.owner.errors import OfferRefused
 from pdqs.owner.short_receipts import SAYS_LESS
 from pdqs.owner.told import Checks, Told
@@ -32,6 +33,16 @@ def _bid_of(told: Told) -> tuple[StoredBid, BidReceipt]:
     if told.bid is None or told.bid_there is None:
         raise OfferRefused(f"round {told.notice.round_id}: there is no receipt for a bid of this device")
     return told.bid, told.bid_there
+
+
+def _in_turn(told: Told) -> str | None:
+    """A receipt's time names one bid: what was signed for a price before is no word for the same price named again."""
+    bid, receipt = _bid_of(told)
+    if receipt.placed_at_ms >= told.notice.bids_close_at_ms:
+        return _wrong("says that the bid came late", False)
+    before = read_object(bid.body).get("replaces")
+    good = before is None or receipt.placed_at_ms > before
+    return _wrong("is no later than that of the bid whose place yours takes", good)
 
 
 def _report_of(told: Told) -> tuple[StoredReport, ReportReceipt]:
@@ -143,10 +154,7 @@ RECEIPT_CHECKS: Checks = MappingProxyType(
             lambda t: _wrong("says another price", _bid_of(t)[0].bid_micros == _bid_of(t)[1].bid_micros),
         ),
         "bid receipt owner": ("bid receipt", lambda t: _whose(t, _bid_of(t)[1])),
-        "bid receipt time": (
-            "bid receipt",
-            lambda t: _wrong("says that the bid came late", _bid_of(t)[1].placed_at_ms < t.notice.bids_close_at_ms),
-        ),
+        "bid receipt time": ("bid receipt", _in_turn),
         "bid receipt signature": (
             "bid receipt",
             lambda t: _wrong("is not signed by its key", is_signed(t.promise.receipt_key, _bid_of(t)[1])),

@@ -18,7 +18,7 @@ from pdqs.owner.checks import refuse
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.dropped import look_for_offers
 from pdqs.owner.errors import OfferRefused
-from pdqs.owner.kept_receipts import Found, ask_for_bids, renew_report_receipt, silence_in_words
+from pdqs.owner.kept_receipts import Found, ask_for_bids, ask_for_report, renew_report_receipt, silence_in_words
 from pdqs.owner.overdue import is_overdue, may_be_deleted, overdue_in_words
 from pdqs.owner.receipt_checks import lines_of, paid_by
 from pdqs.owner.review import Device
@@ -185,9 +185,19 @@ class _Looking:
 
     def look_at(self, made: StoredReport, state: str, found: Found) -> None:
         """Keep what is wrong about one report; ``state`` is its round's in the market's list, empty if not there."""
+        if made.accepted_at_ms is None and state == "reporting":  # it is not too late for one that was lost on its way
+            found.look_at(made.round_id, lambda: self._ask_again(made, found))
+            return
         asks = made.paid_micros is None and state in OVER  # all else is told by what is here already
         if found.look_at(made.round_id, lambda: self._wrong(made, state), asks=asks) and self._is_short(made):
             found.look_at(made.round_id, lambda: self._less(made, state), asks=bool(state))
+
+    def _ask_again(self, made: StoredReport, found: Found) -> str:
+        notice = self.client.notice(made.round_id)
+        self.device.is_asked(notice, made.round_id)
+        if said := ask_for_report(self.device, self.client, notice):
+            found.notes.append(f"Round {made.round_id}: {said}.")
+        return ""
 
     def _is_short(self, made: StoredReport) -> bool:
         return falls_short(self.before.bid(made.market, made.round_id), made.receipt)

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from pdqs.owner.account import StoredBid
 from pdqs.owner.client import OwnerClient
+from pdqs.owner.dropped import may_be_withdrawn
 from pdqs.owner.review import Device
 from pdqs.protocol.device_messages import BidReceipt
 from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError, ProblemType
@@ -26,8 +27,15 @@ def send_stored(device: Device, client: OwnerClient, kept: StoredBid, now_ms: in
     except ConflictError as fault:
         if fault.type is ProblemType.BID_WITHDRAWN:
             with suppress(MarketError):  # the refusal is what she hears of; the next one tells it again
-                _note(device, kept.round_id, client.mine(kept.round_id).withdrawn_at_ms, now_ms)
+                _learn(device, kept.round_id, client.mine(kept.round_id).withdrawn_at_ms, now_ms)
         raise
+
+
+def _learn(device: Device, round_id: str, withdrawn_at_ms: int, now_ms: int) -> None:
+    """She withdrew elsewhere, the market says. It does not undo what it signed for after that, or by naming no time."""
+    standing = device.ledger.account().bid(device.market, round_id)
+    if standing is not None and may_be_withdrawn(standing, withdrawn_at_ms):
+        _note(device, round_id, withdrawn_at_ms, now_ms)
 
 
 def take_back(device: Device, client: OwnerClient, round_id: str, now_ms: int) -> None:

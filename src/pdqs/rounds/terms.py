@@ -303,7 +303,10 @@ class Terms(Shown):
 def _bound(rule: Rule, setting: Setting) -> Rule:
     """A rule told of its market and checked: once, however many terms differ in no more than their budget."""
     bound = rules.bind(rule, setting)
-    rules.check(bound, setting)
+    try:
+        rules.check(bound, setting)
+    except ArithmeticError as rough:
+        raise RuleError(f"rule {rules.name_of(bound)} cannot be priced: {rough}") from None
     return bound
 
 

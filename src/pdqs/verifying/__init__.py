@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import final
 
+import numpy as np
+
 from pdqs.model.checks import shown
 from pdqs.model.errors import InputError
 from pdqs.present.text import Shown, printable
@@ -103,9 +105,12 @@ def verify(
     kept (``pdqs owner proof``). A file that is no record is refused with one sentence; one that is, but does not hold
     together, is told check by check.
     """
-    told = _read(record)
+    with np.errstate(all="ignore"):  # what comes of values beyond all numbers is told as a finding, not by the library
+        return _verified(_read(record), root, terms_hash, OwnProof.read(proof) if isinstance(proof, str) else proof)
+
+
+def _verified(told: RoundRecord, root: str | None, terms_hash: str | None, own: OwnProof | None) -> Verification:
     promise = promise_in(told.terms)
-    own = OwnProof.read(proof) if isinstance(proof, str) else proof
     for kept, what in ((root, "root"), (terms_hash, "terms_hash")):
         if kept is not None:
             hexadecimal(kept, f"the {what} to compare with")

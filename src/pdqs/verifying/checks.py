@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
-import numpy as np
-
 from pdqs.model.errors import InvariantError, PdqsError
 from pdqs.model.money import exact_money
 from pdqs.model.names import QuestionKind
@@ -93,7 +91,7 @@ def check_outcome(record: RoundRecord, promise: FrozenPromise) -> list[Finding]:
     before = [*check_all_listed(record, promise), check_draws(record, terms)]
     try:
         made = cleared(bids, words, terms)
-    except (PdqsError, InvariantError, ArithmeticError) as fault:
+    except (PdqsError, InvariantError, ArithmeticError, ValueError) as fault:
         why = "the offers cannot be made again"
         offers = Finding(name="offers", verdict="does not agree", told=f"{why}: {_in_words(fault)}")
         return [*before, offers, *(skipped(name, why) for name in _following(promise)), _totals(record, promise)]
@@ -145,10 +143,9 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
     )
     try:
         made = with_stages(codes, made, terms)
-        with np.errstate(all="ignore"):  # what comes of values beyond all numbers is said below, not by the library
-            figures = answer_figures(codes, made.offers, terms)
+        figures = answer_figures(codes, made.offers, terms)
         paid = settle(made.offers, reports_of(codes, made.offers, terms), terms).micros.tolist()
-    except (PdqsError, InvariantError, ArithmeticError) as fault:
+    except (PdqsError, InvariantError, ArithmeticError, ValueError) as fault:
         faulty = Finding(name="answer", verdict="does not agree", told=_in_words(fault))
         *before, _, last = (skipped(name, "the answer cannot be made again") for name in _after_reports(terms))
         return [reports, *before, faulty, last]
@@ -162,7 +159,7 @@ def _ending(record: RoundRecord, promise: FrozenPromise, made: Cleared) -> list[
 
 def _in_words(fault: Exception) -> str:
     """Why a step cannot be made again; what comes of values beyond all numbers, the language words for programmers."""
-    return "its values are beyond all numbers" if isinstance(fault, ArithmeticError) else str(fault)
+    return str(fault) if isinstance(fault, PdqsError | InvariantError) else "its values are beyond all numbers"
 
 
 def _strange_reports(record: RoundRecord, offers: Offers, values: int) -> dict[str, str]:

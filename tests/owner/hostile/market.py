@@ -244,7 +244,8 @@ class Script:
         return int(self.document.get("receipt_form", 1))
 
     def take_bid(self, body: Json) -> Json:
-        plain = {"round_id": self.round, **body, "placed_at_ms": CLOSES - 5000, **self.whose()}
+        placed = body.pop("replaces", CLOSES - 5001) + 1
+        plain = {"round_id": self.round, **body, "placed_at_ms": placed, **self.whose()}
         self.bid = sign(plain, self.key)
         return self.bid
 

@@ -78,6 +78,12 @@ function receiptOwner(t, receipt) {
   return wrong(receipt.pseudonym === hexOf(nameOf(t)), "The market's receipt is another owner's: it does not have your name in this round.");
 }
 
+/** A receipt's time names one bid: what was signed for a price before is no word for the same price named again. */
+function receiptInTurn({ notice, bid, bidThere: { placed_at_ms: placed } }) {
+  if (placed >= notice.bids_close_at_ms) return "The market's receipt says that the bid came late.";
+  return wrong(placed > (JSON.parse(bid.body).replaces ?? -1), "The market's receipt is no later than that of the bid whose place yours takes.");
+}
+
 /** The market's number of her report; one beyond those known of here may come from another device of hers. */
 function receiptCounts({ reportThere: { ordinal }, made, acceptedBefore, ordinals }) {
   const said = "The market's receipt counts your reports wrongly";
@@ -141,7 +147,7 @@ export const CHECKS = {
   "bid receipt terms": ["bid receipt", (t) => wrong(t.bidThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],
   "bid receipt price": ["bid receipt", (t) => wrong(t.bidThere.bid_micros === t.bid.bid_micros, "The market's receipt says another price.")],
   "bid receipt owner": ["bid receipt", (t) => receiptOwner(t, t.bidThere)],
-  "bid receipt time": ["bid receipt", (t) => wrong(t.bidThere.placed_at_ms < t.notice.bids_close_at_ms, "The market's receipt says that the bid came late.")],
+  "bid receipt time": ["bid receipt", receiptInTurn],
   "bid receipt signature": ["bid receipt", async (t) => wrong(await isSigned(t.promise.receiptKey, "BidReceipt", t.bidThere), "The market's receipt is not signed by its key.")],
   "receipt round": ["report receipt", (t) => wrong(t.reportThere.round_id === t.notice.round_id, "The market's receipt is for another round.")],
   "receipt terms": ["report receipt", (t) => wrong(t.reportThere.terms_hash === t.notice.terms_hash, "The market's receipt is for other terms.")],

@@ -11,7 +11,8 @@ const TOLD = ["lots", "offer", "drawn"]; // what is kept of a round once its off
 const SIGNED = "The market signed for your bid and";
 const GONE = `${SIGNED} no longer tells of the round.`;
 
-const mayBeWithdrawn = (bid, withdrawnMs) => withdrawnMs > 0 && withdrawnMs >= (JSON.parse(bid.receipt ?? "{}").placed_at_ms ?? 0);
+/** Whether a withdrawal at this time, by the market's word, is one of this bid: it came after what it signed for. */
+export const mayBeWithdrawn = (bid, withdrawnMs) => withdrawnMs > 0 && withdrawnMs >= (JSON.parse(bid.receipt ?? "{}").placed_at_ms ?? 0);
 
 /** Of a round with no offer to her, in this state: that there should be one; nothing where there need not be. `withdrawnMs` is
  * when she withdrew, by the market's word. She may have, from another device. */

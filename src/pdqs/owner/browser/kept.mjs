@@ -59,6 +59,18 @@ export async function renewReportReceipt(visit, notice) {
   await device.takeReceipt(notice, there);
 }
 
+const LOST_REPORT = "Your report was drawn here, and the market says that it has none: send it again while it takes reports, which draws nothing and costs nothing.";
+
+/** Ask for what the market signed for a report of which no receipt has come, and keep it if it is true. What is wrong with it is
+ * refused. That the market has none comes back as a note. */
+export async function askForReport(visit, round) {
+  const notice = await visit.notice(round);
+  const there = await visit.reportThere(round);
+  if (!there) return { wrong: LOST_REPORT, isNote: true };
+  await visit.device.takeReceipt(notice, there);
+  return { wrong: "" };
+}
+
 const isMissing = (bid, unsigned) => !bid.accepted || unsigned.length > 0 || fallsShort(bid, bid.receipt);
 
 /** Whether the receipt of any bid of hers in a market is missing. */

@@ -7,7 +7,7 @@
 import { notedMicros } from "./account.mjs";
 import { refuse } from "./checks.mjs";
 import { lookForOffers, untold } from "./dropped.mjs";
-import { askForBids, Found, lacksReceipts, renewReportReceipt, silenceOf } from "./kept.mjs";
+import { askForBids, askForReport, Found, lacksReceipts, renewReportReceipt, silenceOf } from "./kept.mjs";
 import { money } from "./money.mjs";
 import { isOverdue, mayBeDeleted, overdueInWords } from "./overdue.mjs";
 import { fallsShort, linesOf, paidBy, SAYS_LESS } from "./receipts.mjs";
@@ -156,6 +156,10 @@ async function lookAtMoney(visit, reports, rounds, found) {
   for (const made of reports) {
     const state = states.get(made.round_id) ?? "";
     const [about, bid] = [{ round: made.round_id, text: made.text }, account.bid(made.market, made.round_id)];
+    if (made.accepted_at_ms === null && state === "reporting") { // it is not too late for one that was lost on its way
+      await found.lookAt(about, () => askForReport(visit, made.round_id));
+      continue;
+    }
     const asks = made.paid_micros === null && OVER.includes(state); // all else is told by what is here already
     const isWell = await found.lookAt(about, async () => ({ wrong: await wrongOf(visit, made, state, statement) }), { asks });
     if (isWell && fallsShort(bid, made.receipt)) await found.lookAt(about, async () => ({ wrong: await lessOf(visit, made, state, bid) }), { asks: state !== "" });

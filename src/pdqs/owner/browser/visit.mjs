@@ -2,7 +2,7 @@
 // /v1 and gives the answer's JSON; what the market refuses it throws as a MarketRefusal.
 
 import { refuseOutside } from "./device.mjs";
-import { refuseDropped } from "./dropped.mjs";
+import { mayBeWithdrawn, refuseDropped } from "./dropped.mjs";
 import { marksIn, MOST_MARKS } from "./json.mjs";
 import { askForBid } from "./kept.mjs";
 import { keepSource } from "./messages.mjs";
@@ -145,10 +145,11 @@ export class Visit {
     }
   }
 
-  /** She withdrew elsewhere: keep when that was by the market's clock. */
+  /** She withdrew elsewhere, the market says. It does not undo what it signed for after that, or by naming no time. */
   async #learnOfWithdrawal(round) {
     const { withdrawn_at_ms: withdrawn } = await this.get("withdrawn", `/rounds/${round}/mine`);
-    await this.device.withdrawn(round, withdrawn, this.clock());
+    const standing = await this.device.bidFor(round);
+    if (standing && mayBeWithdrawn(standing, withdrawn)) await this.device.withdrawn(round, withdrawn, this.clock());
   }
 
   /** Take back the bid `there` (none: those that have not arrived yet), and keep when that was by the market's clock. */
