@@ -59,7 +59,7 @@ lint-browser: node_modules/.done ## the browser's modules (needs Node)
 
 # Not reordered by how many tests a file has: the longest have few, and would all come last, one beside idle cores.
 test: $(VENV)/.all browser ## every test; of the few that fail each once more by itself
-	$(BIN)/python tools/run_tests.py -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python tools/run_tests.py -n 4 --dist loadfile --no-loadscope-reorder
 
 # The same run as `make test`, with its lines counted: a third more processor time, hence a target of its own.
 CORE := src/pdqs/model/*,src/pdqs/privacy/*,src/pdqs/pricing/*,src/pdqs/rounds/*,src/pdqs/clearing/*,src/pdqs/estimate/*,src/pdqs/planning/*,src/pdqs/trade.py
