@@ -27,7 +27,8 @@ async def _never() -> bool:
 
 async def _listen(events: AsyncIterator[str], heard: list[str]) -> None:
     async for event in events:
-        heard.append(event.strip())
+        said = event.strip()
+        heard.append(said)  # one by one: others look at it meanwhile
 
 
 async def _until(so: Callable[[], bool], seconds: float = 20.0) -> None:
