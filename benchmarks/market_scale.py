@@ -67,8 +67,8 @@ HALF_SECONDS = 0.005
 REST_SECONDS = 10.0
 STANDSTILL_SECONDS = 0.05
 BETWEEN_SECONDS = 2.0
-ENOUGH = 128
-AT_A_TIME = (32, 64, ENOUGH)
+ENOUGH = 256
+AT_A_TIME = (32, 64, 128, ENOUGH)
 """Connections that bids come over. Bids that come together share a transaction, so two workers need twice as many in
 hand as one to be as busy: with few, what is measured is who has too little to do."""
 
