@@ -74,9 +74,19 @@ def test_no_word_of_a_record_steers_the_terminal_of_who_reads_json(pdqs_command:
     assert [sign for sign in STEERING if sign in done.out] == list("[2J2J")
 
 
+def beyond_all_numbers() -> str:
+    """Terms of which the library below has lines of its own to say."""
+    told = plain(RECORD)
+    document = json.loads(told["terms"])
+    prior = {"is": "TruncatedNormal", "mean": 1.7e308, "sd": 0.1, "low": 0.0, "high": 1.0}
+    document["terms"] |= {"rule": "optimal", "estimator": "weighted", "prior": prior}
+    return json.dumps({**told, "terms": written(document)})
+
+
 @pytest.mark.parametrize(
     ("text", "options", "sentence"),
     [
+        (beyond_all_numbers(), (), "record.json: the terms cannot be read: "),
         ("", (), "record.json: the record is not JSON"),
         (RECORD.text()[:999], (), "record.json: the record is not JSON, or was cut short"),
         (RECORD.text().replace(":", ": 1e999 ", 1), (), "record.json: the record"),

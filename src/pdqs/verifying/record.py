@@ -25,6 +25,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
 from typing import final
 
+import numpy as np
+
 from pdqs.model.checks import shown
 from pdqs.model.errors import InputError, InvariantError, TermsError, ensure
 from pdqs.model.question import MOST_STAGES
@@ -213,8 +215,9 @@ def promise_in(document: str) -> FrozenPromise:
         if name not in plain:
             raise InputError(f"the frozen document has no {name!r}")
     try:
-        terms = Terms.read(plain["terms"])
-        ensure(terms.bound_rule is not None, "the terms have no rule")  # a property that refuses a rule which is none
+        with np.errstate(all="ignore"):  # of values beyond all numbers it is said that they cannot be read, once
+            terms = Terms.read(plain["terms"])
+            ensure(terms.bound_rule is not None, "the terms have no rule")  # a property that refuses one which is none
         as_written = written(plain["terms"]) == terms.canonical() and written(plain) == document
     except TermsError as fault:
         raise InputError(f"the terms cannot be read: {fault}") from None
