@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pdqs
 from pdqs.estimate.chances import sampled, tally_chances
 from pdqs.estimate.dishonest import interval_if_dishonest, reach_of_shares
 from pdqs.estimate.drawn import share_intervals
@@ -74,6 +75,22 @@ def test_no_luck_leaves_the_level_and_much_luck_adds_a_quarter_of_the_tail_at_mo
     assert relaxed(0.95, 0.0) == 0.95
     assert 0.9375 < relaxed(0.95, 0.1) < 0.95
     assert relaxed(0.95, 50.0) == pytest.approx(0.9375)
+
+
+@pytest.mark.parametrize("question", ["value", "side"])
+@pytest.mark.parametrize("level", [0.05, 0.1, 0.19])
+def test_an_interval_that_need_hold_in_few_rounds_is_one_too(question: str, level: float) -> None:
+    """The relaxed level of these is below nothing, where an interval of half the rounds has all that is relaxed."""
+    rng = np.random.default_rng(5)
+    values, bids = rng.integers(0, 21, 400) * 5.0, rng.random(400)
+    grid = pdqs.Domain.grid(0, 100, 5)
+    one = {"stages": 1} if question == "side" else {}
+    terms = pdqs.Terms(query=pdqs.Median(grid), budget=200.0, question=question, epsilon_max=4.0, **one)  # type: ignore[arg-type]  # as named
+    for draws in range(6):
+        offers = pdqs.clear(bids, terms, draws=draws)
+        reports = pdqs.randomise(values, offers, rng)
+        (low, high), (least, most) = (pdqs.answer(reports, offers, terms, level=at).interval for at in (level, 0.95))
+        assert least <= low <= high <= most
 
 
 def test_every_query_allows_for_the_gap(rng: np.random.Generator) -> None:

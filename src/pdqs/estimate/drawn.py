@@ -28,6 +28,8 @@ from pdqs.model.arrays import Booleans, Floats
 PULL = 4.0
 """lambda_h = n_eff / (n_eff + 4): how far a stratum's own estimate is believed inside its variance, at 95 %."""
 
+_USUAL_TAIL = 0.025
+
 _SIDES = np.array([[1.0], [-1.0]])  # at the lower end the estimate lies above, at the upper one below
 
 MOST_SKEW = 1.0
@@ -102,13 +104,13 @@ def pull_at(tail: float) -> float:
 
     A stratum in which few or none were heard to hold a rare value says the less of it the surer one would be.
 
-    >>> pull_at(0.025), round(pull_at(0.025 / 20), 1)
-    (4.0, 9.1)
+    >>> pull_at(0.4), pull_at(0.025), round(pull_at(0.025 / 20), 1)
+    (4.0, 4.0, 9.1)
     """
-    return max(PULL, z_of(1.0 - 2.0 * tail) ** 2)
+    return PULL if tail >= _USUAL_TAIL else max(PULL, z_of(1.0 - 2.0 * tail) ** 2)
 
 
-def share_variance(statistic: Functional, found: Sampled, tail: float = 0.025) -> ShareVariance:
+def share_variance(statistic: Functional, found: Sampled, tail: float = _USUAL_TAIL) -> ShareVariance:
     """V_h for g that is 0 or 1 under k-ary reports: x, the centre, is the chance of Y = 1 in a uniform report."""
     x = statistic.centre
     q0, q1, q2 = found.square[:, None], found.tilted[:, None], found.steep[:, None]

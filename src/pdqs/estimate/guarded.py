@@ -29,15 +29,16 @@ from pdqs.model.arrays import Floats
 
 MOST_LUCK = 1.25
 """At most a quarter more of the tail: how lucky a draw was is itself known from one draw only."""
+_LEAST_LEVEL = 0.01
 
 
 def relaxed(level: float, unheard: float) -> float:
-    """The level of the second case: a tail of min(e^g, 5/4) times (1 - level).
+    """The level of the second case: a tail of min(e^g, 5/4) times (1 - level); a level still, where that is all.
 
-    >>> relaxed(0.95, 0.0), round(relaxed(0.95, 5.0), 3)
-    (0.95, 0.938)
+    >>> relaxed(0.95, 0.0), round(relaxed(0.95, 5.0), 3), relaxed(0.1, 5.0)
+    (0.95, 0.938, 0.01)
     """
-    return 1.0 - (1.0 - level) * min(math.exp(min(unheard, 1.0)), MOST_LUCK)
+    return max(1.0 - (1.0 - level) * min(math.exp(min(unheard, 1.0)), MOST_LUCK), min(level, _LEAST_LEVEL))
 
 
 def guarded_shares(statistic: Functional, tally: ChanceTally, level: float) -> Scored:
