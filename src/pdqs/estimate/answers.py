@@ -247,7 +247,7 @@ def answer_from_evidence(evidence: Evidence, terms: Terms, *, level: float = 0.9
         heard=evidence.tally.heard,
         information=information,
         warnings=tuple(
-            warnings_of(evidence, terms, found) if found else [silence, *missing_note(evidence, terms, answered=False)]
+            warnings_of(evidence, terms, found) if found else [silence, *missing_note(evidence, answered=False)]
         ),
         sensitivity=sensitivity_of(evidence, terms, found) if found else "",
         by_price=bands_by_price(evidence, terms, found.value) if found else (),

@@ -59,7 +59,7 @@ def unbiased(statistic: Functional, tally: Tally) -> Estimate:
 
     Its variance given the values, (1/n^2) [sum_v g'(v)^2 (L2_v - L1_v) + v (sum 1/q - n)] with L1, L2 the sums of 1/q
     and 1/q^2 over the reports of v, is itself unbiased, and needs no correction for the finite population where all
-    report. Where reports are missing, n is how many came, and who they came from adds its own variance.
+    report. Where reports are missing, h, how many came, stands for n, and who they came from adds its own variance.
     """
     if tally.heard < tally.reports:
         silent = tally.reports - tally.heard

@@ -35,7 +35,7 @@ def warnings_of(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]
         )
     if evidence.by_price is not None:
         found += _gap(evidence)
-    return found + correlation_note(evidence, terms, reading) + missing_note(evidence, terms)
+    return found + correlation_note(evidence, terms, reading) + missing_note(evidence)
 
 
 def _nothing_ruled_out(evidence: Evidence, terms: Terms, reading: Reading) -> list[str]:
