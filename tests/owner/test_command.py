@@ -441,6 +441,8 @@ def test_an_owner_checks_the_round_that_she_took_part_in(
     assert written == f"Wrote {mine}, for your eyes only.\nWrote {record}.\n"
     assert {stat.S_IMODE(path.stat().st_mode) for path in (mine, record)} == {0o600}, "mine tells her name in the round"
     assert run("proof", round_id) == mine.read_text(encoding="utf-8")
+    main(["owner", "proof", round_id, "--out", str(mine), "--record", "-"])
+    assert capsys.readouterr().out == record.read_text(encoding="utf-8"), "for pdqs verify -, and nothing beside it"
     main(["verify", str(record), "--proof", str(mine)])
     assert "your report" in (shown := capsys.readouterr().out)
     assert "everything agrees" in shown

@@ -284,12 +284,14 @@ def proof(
     from pdqs.tables.delimited import STANDARD
 
     with open_ledger(device) as ledger, visiting(ledger, market) as visit:
+        said = sys.stderr if STANDARD in (out, record) else sys.stdout  # not among what is printed there
         write_private(out, proof_of(ledger.account(), visit.device.market, round_id).text() + "\n")
         if out != STANDARD:
-            print(f"Wrote {out}, for your eyes only.")
+            print(f"Wrote {out}, for your eyes only.", file=said)
         if record is not None:
             write_private(record, visit.client.record(round_id))
-            print(f"Wrote {record}.", file=sys.stderr if out == STANDARD else sys.stdout)  # not behind the proof
+        if record not in (None, STANDARD):
+            print(f"Wrote {record}.", file=said)
 
 
 @run.command()
