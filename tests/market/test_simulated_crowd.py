@@ -6,6 +6,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import NoReturn
 
 import httpx
 import pytest
@@ -87,6 +88,16 @@ def test_a_player_that_is_ended_from_outside_is_said_in_a_sentence(
     monkeypatch.setattr(simulated_crowd, "_group", ended)
     with pytest.raises(InputError, match="was ended from outside"):
         _bids(town.open_round("ended"), tmp_path)
+
+
+def test_one_that_is_ended_while_others_are_still_invited_is_said_so_too() -> None:
+    class Broken(ThreadPoolExecutor):
+        def submit(self, *_given: object, **_named: object) -> NoReturn:
+            raise BrokenProcessPool("a child process terminated abruptly")
+
+    someone = SimulatedOwner(address="http://market.test", file=Path("d"), value=1.0, bid_micros=5, code="c")
+    with Broken(1) as pool, pytest.raises(InputError, match="was ended from outside"):
+        simulated_crowd.enter_all(pool, [[someone]], print)
 
 
 def test_devices_are_kept_in_memory_only_where_there_is_room_for_all_of_them(

@@ -182,18 +182,18 @@ def report_all(pool: Executor, crowd: Crowd, round_id: str, say: Say) -> None:
 def _played(pool: Executor, play: Play, coming: Iterable[Crowd], what: str, say: Say) -> Crowd:
     """Play everyone as they come, a group at a time, and say how far it has come."""
     groups = (some[start : start + _TOGETHER] for some in coming for start in range(0, len(some), _TOGETHER))
-    waiting = {pool.submit(_group, play, group): (place, len(group)) for place, group in enumerate(groups)}
-    everyone = sum(size for _, size in waiting.values())
     done: dict[int, Crowd] = {}
     count = 0
-    for finished in as_completed(waiting):
-        place, size = waiting[finished]
-        try:
+    try:
+        waiting = {pool.submit(_group, play, group): (place, len(group)) for place, group in enumerate(groups)}
+        everyone = sum(size for _, size in waiting.values())
+        for finished in as_completed(waiting):
+            place, size = waiting[finished]
             done[place] = finished.result()
-        except BrokenExecutor:
-            raise InputError("a process that plays owners was ended from outside, for want of memory perhaps") from None
-        count += size
-        say(f"{count:,} of {everyone:,} {what}")
+            count += size
+            say(f"{count:,} of {everyone:,} {what}")
+    except BrokenExecutor:
+        raise InputError("a process that plays owners was ended from outside, for want of memory perhaps") from None
     return [owner for place in range(len(waiting)) for owner in done[place]]
 
 
