@@ -78,6 +78,33 @@ def test_a_round_planned_before_there_were_other_questions_goes_on_asking_for_wh
     store.close()
 
 
+def test_letters_of_rounds_that_were_purged_before_letters_were_go_too(database_url: str) -> None:
+    store = open_store(database_url)
+    migrate.upgrade(store)
+    migrate.downgrade(store, "0020")
+    with store.write() as connection:
+        connection.execute(
+            text("INSERT INTO users (user_id, role, name, created_at_ms) VALUES ('u_c', 'consumer', 'c', 1)")
+        )
+        for name, purged in (("r_old", "7"), ("r_new", "NULL")):
+            connection.execute(
+                text(
+                    "INSERT INTO rounds (round_id, consumer_id, state, plan, created_at_ms, purged_at_ms)"
+                    f" VALUES ('{name}', 'u_c', 'settled', '{{}}', 1, {purged})"
+                )
+            )
+            connection.execute(
+                text(
+                    "INSERT INTO outbox (letter_id, user_id, channel, kind, round_id, at_ms, state, due_at_ms)"
+                    f" VALUES ('l_{name}', 'u_c', 'email', 'offer', '{name}', 1, 'dead', 1)"
+                )
+            )
+    migrate.upgrade(store)
+    with store.read() as connection:
+        assert connection.scalars(text("SELECT round_id FROM outbox")).all() == ["r_new"]
+    store.close()
+
+
 def test_the_comparison_of_tables_would_see_a_missing_column(database_url: str) -> None:
     store = open_store(database_url)
     migrate.upgrade(store)
