@@ -1,6 +1,6 @@
 """Run every test, and the few that failed once more, each by itself.
 
-    python tools/run_tests.py -n 3 --dist loadfile
+    python tools/run_tests.py -n 4 --dist loadfile
 
 Some tests drive real browsers, servers and databases, many at once on two cores; now and then one of thousands loses a
 race with the machine. A test that fails again when nothing runs beside it fails the run. One that passes then is named,
