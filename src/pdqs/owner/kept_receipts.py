@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from pdqs.model.money import exact_money
-from pdqs.owner.account import StoredBid
+from pdqs.owner.account import StoredBid, StoredReport
 from pdqs.owner.checks import refuse
 from pdqs.owner.client import OwnerClient
 from pdqs.owner.errors import OfferRefused
@@ -44,16 +44,30 @@ def renew_report_receipt(device: Device, client: OwnerClient, notice: RoundNotic
     device.take_receipt(notice, there)
 
 
-def ask_for_report(device: Device, client: OwnerClient, notice: RoundNotice) -> str:
+def ask_for_report(device: Device, client: OwnerClient, notice: RoundNotice, made: StoredReport, now_ms: int) -> str:
     """Ask for what the market signed for a report of which no receipt has come, and keep it if it is true.
 
-    What is wrong with it is refused. That the market has none comes back as a sentence.
+    What is wrong with it is refused. That the market has none comes back as a sentence, while it may be sent again.
     """
     there = client.report_if_any(notice.round_id)
-    if there is None:
-        return LOST_REPORT
-    device.take_receipt(notice, there)
-    return ""
+    if there is not None:
+        device.take_receipt(notice, there)
+        return ""
+    return LOST_REPORT if made.refused is None and not _is_closed(device, notice, now_ms) else ""
+
+
+def _is_closed(device: Device, notice: RoundNotice, now_ms: int) -> bool:
+    """Whether reports of hers are closed by this device's clock: those of her own stage, where there are stages.
+
+    It goes by the end that was told with her question or offer. Where that is not known, they may be open still.
+    """
+    account, where = device.ledger.account(), (device.market, notice.round_id)
+    asked, first = account.question(*where), account.offer(*where)
+    if asked is not None:
+        ends = [asked.closes_at_ms]
+    else:
+        ends = [first.closes_at_ms if first else 0, notice.reports_close_at_ms or 0]
+    return all(0 < end <= now_ms for end in ends)
 
 
 def ask_for_bid(device: Device, client: OwnerClient, notice: RoundNotice) -> str:

@@ -195,7 +195,7 @@ class _Looking:
     def _ask_again(self, made: StoredReport, found: Found) -> str:
         notice = self.client.notice(made.round_id)
         self.device.is_asked(notice, made.round_id)
-        if said := ask_for_report(self.device, self.client, notice):
+        if said := ask_for_report(self.device, self.client, notice, made, self.now_ms):
             found.notes.append(f"Round {made.round_id}: {said}.")
         return ""
 

@@ -62,13 +62,26 @@ export async function renewReportReceipt(visit, notice) {
 const LOST_REPORT = "Your report was drawn here, and the market says that it has none: send it again while it takes reports, which draws nothing and costs nothing.";
 
 /** Ask for what the market signed for a report of which no receipt has come, and keep it if it is true. What is wrong with it is
- * refused. That the market has none comes back as a note. */
-export async function askForReport(visit, round) {
+ * refused. That the market has none comes back as a note, while it may be sent again. */
+export async function askForReport(visit, { round_id: round, refused }) {
   const notice = await visit.notice(round);
   const there = await visit.reportThere(round);
-  if (!there) return { wrong: LOST_REPORT, isNote: true };
-  await visit.device.takeReceipt(notice, there);
-  return { wrong: "" };
+  if (there) {
+    await visit.device.takeReceipt(notice, there);
+    return { wrong: "" };
+  }
+  const mayBeSent = refused === null && !(await isClosed(visit, notice));
+  return { wrong: mayBeSent ? LOST_REPORT : "", isNote: true };
+}
+
+/** Whether reports of hers are closed by this device's clock: those of her own stage, where there are stages. It goes by the end
+ * that was told with her question or offer. Where that is not known, they may be open still. */
+async function isClosed(visit, notice) {
+  const { device } = visit;
+  const [account, now] = [await device.account(), visit.clock()];
+  const [asked, first] = [account.question(device.market, notice.round_id), account.offer(device.market, notice.round_id)];
+  const ends = asked ? [asked.closes_at_ms] : [first?.closes_at_ms, notice.reports_close_at_ms];
+  return ends.every((end) => end > 0 && now >= end); // one that is missing is none of these
 }
 
 const isMissing = (bid, unsigned) => !bid.accepted || unsigned.length > 0 || fallsShort(bid, bid.receipt);

@@ -157,7 +157,7 @@ async function lookAtMoney(visit, reports, rounds, found) {
     const state = states.get(made.round_id) ?? "";
     const [about, bid] = [{ round: made.round_id, text: made.text }, account.bid(made.market, made.round_id)];
     if (made.accepted_at_ms === null && state === "reporting") { // it is not too late for one that was lost on its way
-      await found.lookAt(about, () => askForReport(visit, made.round_id));
+      await found.lookAt(about, () => askForReport(visit, made));
       continue;
     }
     const asks = made.paid_micros === null && OVER.includes(state); // all else is told by what is here already
