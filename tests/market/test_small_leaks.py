@@ -31,7 +31,7 @@ from pdqs.market.store.sql import insert_many
 from pdqs.model.errors import FileError
 from pdqs.owner.ledger import Ledger
 from pdqs.protocol.market_messages import MOST_BUDGET_MICROS, Transfer
-from pdqs.protocol.problems import ConflictError, MarketError
+from pdqs.protocol.problems import ConflictError, MarketError, NotFoundError
 
 PRIVATE = {"market.db": 0o600, "market.db-wal": 0o600, "market.db-shm": 0o600}
 
@@ -138,6 +138,12 @@ def test_a_search_for_what_is_in_no_name_finds_nobody_and_is_no_fault(either_tow
     for text in ("\x00", "o\x00wner", "%", "_x", "\\", "'", "\ud7ff", "\U0010ffff"):
         assert looking_up.people_like(either_town.market, either_town.operator, text).items == []
         assert looking_up.payables_like(either_town.market, either_town.operator, text).items == []
+
+
+def test_an_entry_that_no_id_could_name_is_not_there_and_is_no_fault(either_town: Town) -> None:
+    for text in ("\x00", "o\x00wner", "%", ""):
+        with pytest.raises(NotFoundError, match="there is no transaction of that id"):
+            transfers.one_transfer(either_town.market, either_town.operator, text)
 
 
 def moved_at_once(town: Town, *, threads: int, times: int) -> list[Exception]:

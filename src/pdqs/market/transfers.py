@@ -103,6 +103,8 @@ def journal(market: Market, actor: User, after: str | None = None, limit: int = 
 def one_transfer(market: Market, actor: User, transaction_id: str) -> TransferLine:
     """One of them."""
     access.require(actor, "operator")
+    if "\x00" in transaction_id:  # no id has it, and PostgreSQL would not even look
+        raise _no_transaction()
     with market.store.read() as connection:
         rows = connection.execute(_listed().where(transactions.c.transaction_id == transaction_id)).all()
         if not rows:
